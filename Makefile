@@ -1,0 +1,37 @@
+# make demo   set up everything in .venv and learn a vaccination policy (about two minutes)
+# make test   set up everything in .venv and run the tests
+# make check  tests, lint, types and the import rule
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test check lint types imports clean
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(VENV)/.installed
+	mkdir -p demo
+	$(BIN)/policyloop run flu --trials 4 --rounds 30 --samples 250 --jobs 2 --out demo/flu.sqlite --force
+	$(BIN)/policyloop plot demo/flu.sqlite --out demo
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+imports: $(VENV)/.installed
+	$(BIN)/lint-imports
+
+check: test lint types imports
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info demo

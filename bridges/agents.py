@@ -1,0 +1,85 @@
+"""Agents for an environment: its policy space and composition become the agent's."""
+
+from typing import Literal
+
+import numpy as np
+
+from bridges.feedback import composition, search_space
+from optimizer.agents import Agent
+from optimizer.composition import Policies
+from optimizer.exploration import ConstantBeta, Exploration
+from optimizer.named_agents import DEFAULT_DELTA, DEFAULT_SCALE_DOWN, default_exploration
+from optimizer.named_agents import make_agent as build_agent
+from optimizer.prior import Prior
+from simulators.environment import Environment
+
+
+def make_agent(
+    name: str,
+    environment: Environment,
+    *,
+    prior: Prior | None = None,
+    kernel: Literal["composed", "own"] = "composed",
+    delta: float = DEFAULT_DELTA,
+    scale_down: float = DEFAULT_SCALE_DOWN,
+    beta: float | Literal["auto"] = "auto",
+    family: str = "rbf",
+    seed: int = 0,
+) -> Agent:
+    """Build an agent that learns on an environment.
+
+    Parameters
+    ----------
+    name : str
+        One of `optimizer.agent_names()`.
+    environment : Environment
+        Gives the policy space, the composition and today's practice.
+    prior : Prior, optional
+        Priors of the groups (`bridges.learn_prior`), or with `kernel="own"` of the composed value. Without
+        one, the agent learns from its own rounds.
+    kernel : {"composed", "own"}, default="composed"
+        What `prior` is for an aggregate agent: group priors to be composed, or one of the composed values.
+    delta, scale_down : float
+        Of the paper's beta_t: failure probability, and what divides beta_t.
+    beta : float or "auto", default="auto"
+        A constant beta (still scaled down), or the paper's schedule for the space.
+    family : str, default="rbf"
+        Kernel family where the agent learns from its own rounds.
+    seed : int, default=0
+        Of all that the agent draws.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or an option out of range.
+    """
+    space = search_space(environment)
+    exploration: Exploration = (
+        default_exploration(space, delta, scale_down) if beta == "auto" else ConstantBeta(beta, scale_down)
+    )
+    return build_agent(
+        name,
+        space,
+        composition(environment),
+        prior=prior,
+        own_prior=kernel == "own",
+        exploration=exploration,
+        family=family,
+        current=environment.current_policy,
+        seed=seed,
+    )
+
+
+def initial_design(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Policies:
+    """The first policies of a trial, the same for all its agents: a Sobol design of n feasible policies.
+
+    Parameters
+    ----------
+    environment : Environment
+        Gives the policy space.
+    n : int
+        1 where the prior is given; max(5, 2 d) where agents learn it.
+    seed : int or SeedSequence
+        The trial's.
+    """
+    return search_space(environment).sobol(n, seed)

@@ -1,0 +1,92 @@
+"""Feedback adapters: an environment's contract as an agent's space, composition and observations."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.composition import Composition
+from optimizer.search_space import SearchSpace
+from simulators.environment import Environment, Outcomes
+from simulators.policy_space import PolicySpace
+
+if TYPE_CHECKING:
+    from optimizer.agents import Agent
+
+Array = NDArray[np.float64]
+
+
+def search_space(environment: Environment) -> SearchSpace:
+    """Search space of an environment's policies: the same bounds, constraint, candidates and features.
+
+    Parameters
+    ----------
+    environment : Environment
+        Whose `policy_space` is meant.
+    """
+    space = environment.policy_space
+    # A bounded space without features of its own is its own embedding, which the search differentiates
+    # exactly.
+    embedded = space.finite or type(space).embed is not PolicySpace.embed
+    return SearchSpace(
+        bounds=space.bounds,
+        constraint=space.constraint,
+        candidates=space.candidates,
+        embed=space.embed if embedded else None,
+    )
+
+
+def composition(environment: Environment) -> Composition:
+    """The environment's composition g as the agent's: g_j(x), known terms c(x) = g(0, x), and the sense.
+
+    Raises
+    ------
+    NotImplementedError
+        If g is general (`weights` is None): that needs an agent for nonlinear compositions.
+    """
+    J = len(environment.groups)
+    if type(environment).compose is Environment.compose and type(environment).weights is Environment.weights:
+        return Composition(J, sense=environment.sense)
+    if environment.weights(search_space(environment).sample(1, np.random.default_rng(0))) is None:
+        raise NotImplementedError(
+            f"{environment.name}: the composition is not linear, and agents for that are not there yet"
+        )
+
+    def weights(policies: Any) -> Array:
+        return np.asarray(environment.weights(policies), dtype=float)
+
+    def offset(policies: Any) -> Array:
+        return np.asarray(environment.compose(np.zeros((len(policies), J)), policies), dtype=float)
+
+    return Composition(J, weights=weights, offset=offset, sense=environment.sense)
+
+
+def observation(
+    agent: "Agent", environment: Environment, outcomes: Outcomes, policy: Any
+) -> tuple[Array, Array | None]:
+    """What the agent is told of one step: every group (1, J) or the composed value (1,), and its noise.
+
+    The composed value of a round with a missing group is nan: an aggregate agent learns nothing from it. Its
+    noise variance is sum_j (dg/df_j)^2 var_j.
+    """
+    values = np.asarray(outcomes.values, dtype=float)[None]
+    noise = (
+        None if outcomes.noise_variance is None else np.asarray(outcomes.noise_variance, dtype=float)[None]
+    )
+    if agent.feedback == "decomposed":
+        return values, noise
+    policies = np.asarray([policy])
+    composed = np.asarray(environment.compose(values, policies), dtype=float)
+    return composed, None if noise is None else composed_noise(environment, values, noise, policies)
+
+
+def composed_noise(environment: Environment, values: Array, noise: Array, policies: Any) -> Array | None:
+    """sum_j (dg/df_j)^2 var_j of each row, shape (n,); None where g has no known slope."""
+    slopes = environment.weights(policies)
+    gradient = getattr(environment, "gradient", None)
+    if slopes is None and gradient is not None:
+        slopes = gradient(values, policies)
+    if slopes is None:
+        return None
+    total: Array = np.sum(np.asarray(slopes, dtype=float) ** 2 * noise, axis=1)
+    return total

@@ -1,0 +1,81 @@
+"""The true optimum x* behind the regret, from the noise-free outcomes of an environment that knows them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bridges.feedback import search_space
+from optimizer.feasible_differences import feasible_differences
+from simulators.environment import Environment
+
+Array = NDArray[np.float64]
+
+POINTS, STARTS = 4096, 12
+"""Random policies evaluated, and the best of them refined, in a bounded policy space."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best policy of a world, noise-free.
+
+    Attributes
+    ----------
+    policy : ndarray of shape (d,)
+        x*.
+    row : int or None
+        Its candidate row in a finite space.
+    value : float
+        f(x*), in the objective's unit.
+    outcomes : ndarray of shape (J,)
+        f_j(x*).
+    """
+
+    policy: Array
+    row: int | None
+    value: float
+    outcomes: Array
+
+
+def find_optimum(environment: Environment, seed: int = 0) -> Optimum | None:
+    """Find x* by exhaustion of the candidates, or by a many-start search of the bounded policy space.
+
+    Parameters
+    ----------
+    environment : Environment
+        Its `expected` is searched.
+    seed : int, default=0
+        Of the random starts.
+
+    Returns
+    -------
+    Optimum or None
+        None where `expected` is unknown, or the environment has a memory: then there is no regret.
+    """
+    if environment.has_memory:
+        return None
+    sign = 1.0 if environment.sense == "maximize" else -1.0
+    space = search_space(environment)
+
+    def value(policies: Any) -> Array:
+        return sign * np.asarray(environment.compose(environment.expected(policies), policies))
+
+    try:
+        environment.expected(space.sample(1, np.random.default_rng(seed)))
+    except NotImplementedError:
+        return None
+    policy, best = space.maximise(
+        value,
+        None if space.finite else feasible_differences(space, value),
+        np.random.default_rng(seed),
+        points=POINTS,
+        starts=STARTS,
+    )
+    at = np.asarray([policy])
+    return Optimum(
+        policy=space.resolve(at)[0],
+        row=int(policy) if space.finite else None,
+        value=sign * float(best),
+        outcomes=np.asarray(environment.expected(at)[0], dtype=float),
+    )

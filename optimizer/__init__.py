@@ -1,0 +1,41 @@
+"""What to try next: agents that learn a policy from decomposed or aggregate feedback.
+
+An agent is a model (one Gaussian process a group, or one of the composed value), an acquisition and a search
+space. The names below are the public ones; the paper's equations are found by name: "Algorithm 1" in
+`decomposed_gp`, "Algorithm 2" in `gp_agent`, "Theorem 2" in `exploration`.
+"""
+
+from optimizer.acquisitions import UCB, Acquisition, ExpectedImprovement, ProbabilityOfImprovement
+from optimizer.agents import Agent, Recommendation
+from optimizer.candidate_posterior import CandidatePosterior
+from optimizer.composition import Composition
+from optimizer.decomposed_gp import DecomposedGP
+from optimizer.exploration import ConstantBeta, ContinuousBeta, Exploration, FiniteBeta
+from optimizer.gaussian_process import GaussianProcess
+from optimizer.kernel_learning import learn_prior
+from optimizer.named_agents import agent_names, default_exploration, make_agent
+from optimizer.prior import Prior
+from optimizer.search_space import SearchSpace
+
+__all__ = [
+    "UCB",
+    "Acquisition",
+    "Agent",
+    "CandidatePosterior",
+    "Composition",
+    "ConstantBeta",
+    "ContinuousBeta",
+    "DecomposedGP",
+    "ExpectedImprovement",
+    "Exploration",
+    "FiniteBeta",
+    "GaussianProcess",
+    "Prior",
+    "ProbabilityOfImprovement",
+    "Recommendation",
+    "SearchSpace",
+    "agent_names",
+    "default_exploration",
+    "learn_prior",
+    "make_agent",
+]

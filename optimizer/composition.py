@@ -1,0 +1,110 @@
+"""The composition g: how the outcomes of the groups make up the objective (Definition 1).
+
+This is the one place where the sign is flipped: a `Composition` is always to be maximised. The observations
+of the groups themselves are never touched, so minimising f and maximising -f are the same computation.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Policies = NDArray[Any]
+"""Policies (n, d), or candidate rows (n,) where the search space is finite."""
+
+
+class Composition:
+    """Linear composition f(x) = sum_j g_j(x) f_j(x) + c(x), signed so that more is better.
+
+    Parameters
+    ----------
+    groups : int
+        J, the number of groups.
+    weights : array_like of shape (J,), or callable, default=1.0
+        g_j(x): constants, or a function from policies (n, d) to weights (n, J). Definition 1 of the paper.
+    offset : float, or callable, default=0.0
+        c(x): a known term of the objective, such as the cost of a policy: a function from policies to (n,).
+    sense : {"maximize", "minimize"}, default="maximize"
+        Whether the objective is to be maximised or minimised.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not finite, have another length than `groups`, or `sense` is unknown.
+    """
+
+    def __init__(
+        self,
+        groups: int,
+        *,
+        weights: ArrayLike | Callable[[Policies], Array] = 1.0,
+        offset: float | Callable[[Policies], Array] = 0.0,
+        sense: Literal["maximize", "minimize"] = "maximize",
+    ) -> None:
+        if sense not in ("maximize", "minimize"):
+            raise ValueError(f"sense must be 'maximize' or 'minimize', not {sense!r}")
+        if groups < 1:
+            raise ValueError(f"groups must be at least 1, not {groups}")
+        self.groups = groups
+        self.sign = 1.0 if sense == "maximize" else -1.0
+        self.constant_weights: Array | None = None
+        self._weights: Callable[[Policies], Array] | None = None
+        if callable(weights):
+            self._weights = weights
+        else:
+            constant = np.asarray(weights, dtype=float)
+            if constant.ndim > 1 or (constant.ndim == 1 and constant.size != groups):
+                raise ValueError(f"weights must be {groups} numbers, one a group, not shape {constant.shape}")
+            if not np.isfinite(constant).all():
+                raise ValueError(f"weights must be finite, not {constant}")
+            self.constant_weights = np.broadcast_to(constant, (groups,)).copy()
+        self._offset = offset
+
+    def weights(self, policies: Policies) -> Array:
+        """g_j(x) of each policy, in the objective's own sign, shape (n, J)."""
+        if self._weights is None:
+            assert self.constant_weights is not None
+            return np.broadcast_to(self.constant_weights, (len(policies), self.groups))
+        weights = np.asarray(self._weights(policies), dtype=float)
+        if weights.shape != (len(policies), self.groups):
+            raise ValueError(
+                f"the weights of {len(policies)} policies must have shape "
+                f"{(len(policies), self.groups)}, not {weights.shape}"
+            )
+        return weights
+
+    def offset(self, policies: Policies) -> Array:
+        """c(x) of each policy, in the objective's own sign, shape (n,)."""
+        if callable(self._offset):
+            return np.asarray(self._offset(policies), dtype=float)
+        return np.full(len(policies), float(self._offset))
+
+    def compose(self, outcomes: Array, policies: Policies) -> Array:
+        """Signed objective of outcomes (n, J) at policies: the value to be maximised, shape (n,)."""
+        return self.sign * self.unsigned(outcomes, policies)
+
+    def unsigned(self, outcomes: Array, policies: Policies) -> Array:
+        """Objective of outcomes (n, J) in its own sign, shape (n,).
+
+        The sum runs over the groups in order, so that a row never depends on its neighbours. A group with
+        weight zero contributes exactly zero.
+        """
+        weights = self.weights(policies)
+        total = self.offset(policies)
+        for j in range(self.groups):
+            total = total + weights[:, j] * outcomes[:, j]
+        return total
+
+    def variance(self, variances: Array, policies: Policies) -> Array:
+        """Variance of the objective from independent groups' variances (n, J): sum_j g_j(x)^2 var_j."""
+        weights = self.weights(policies)
+        total = np.zeros(len(policies))
+        for j in range(self.groups):
+            total += weights[:, j] ** 2 * variances[:, j]
+        return total
+
+    def own(self) -> "Composition":
+        """Composition of one group, the objective itself: what an aggregate agent models."""
+        return Composition(1, sense="maximize" if self.sign > 0 else "minimize")

@@ -1,0 +1,188 @@
+"""Decomposed GP regression (Algorithm 1): one Gaussian process a group, composed into the objective.
+
+Two models share one interface (`observe`, `predict`, `predict_groups`): `DecomposedGP` predicts anywhere and
+gives gradients; `optimizer.candidate_posterior.CandidatePosterior` predicts on a finite set, faster. The
+aggregate model (one GP of the composed value) is the case J = 1 with the composed kernel.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.gaussian_process.kernels import Kernel
+
+from optimizer.composition import Composition, Policies
+from optimizer.gaussian_process import (
+    GaussianProcess,
+    Gradients,
+    PriorMean,
+    as_points,
+    as_variances,
+)
+
+Array = NDArray[np.float64]
+
+DIFFERENCE_STEP = 1e-6
+"""Half step of the central differences through functions without a known derivative (g_j, c, mu_j)."""
+
+
+def as_observations(Y: ArrayLike, n: int, groups: int) -> Array:
+    """Observations as a float array (n, J), nan where a group is missing.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, or a value is infinite.
+    """
+    Y = np.asarray(Y, dtype=float)
+    if groups == 1 and Y.ndim < 2:
+        Y = Y.reshape(-1, 1)
+    if Y.shape != (n, groups):
+        raise ValueError(f"observations must have shape {(n, groups)}, one column a group, not {Y.shape}")
+    if np.isinf(Y).any():
+        raise ValueError("an observation is infinite")
+    return Y
+
+
+def differences(function: Callable[[Array], Array], X: Array) -> Array:
+    """Central differences of a function of policies (n, d): (n,) or (n, q) -> (n, d) or (n, d, q)."""
+    n, d = X.shape
+    steps = DIFFERENCE_STEP * np.maximum(1.0, np.abs(X))
+    shifts = steps[:, None, :] * np.eye(d)
+    ahead = function((X[:, None, :] + shifts).reshape(n * d, d))
+    behind = function((X[:, None, :] - shifts).reshape(n * d, d))
+    change: Array = (ahead - behind).reshape(n, d, *np.shape(ahead)[1:])
+    return change / (2 * steps).reshape(n, d, *(1,) * (change.ndim - 2))
+
+
+class DecomposedGP:
+    """Algorithm 1 of the paper: a GP posterior for every group, composed by the known weights g_j(x).
+
+    mu_T(x) = sum_j g_j(x) mu_{j,T}(x) + c(x) and sigma_T^2(x) = sum_j g_j(x)^2 sigma_{j,T}^2(x).
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        k_j, one a group.
+    noise_variances : array_like of shape (J,)
+        Noise variance of each group's observations, where an observation states none of its own.
+    composition : Composition
+        g_j(x), c(x) and the sign of the objective.
+    prior_means : float, or sequence of J floats or callables, default=0.0
+        mu_{j,0}: constants, or functions from policies (n, d) to (n,). (Algorithm 2's input.)
+    embed : callable, optional
+        Features that the kernels see: from policies (n, d) to (n, p). Default: the policies themselves.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of kernels, variances or means are not the composition's J.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        noise_variances: ArrayLike,
+        composition: Composition,
+        prior_means: PriorMean | Sequence[PriorMean] = 0.0,
+        *,
+        embed: Callable[[Array], Array] | None = None,
+    ) -> None:
+        J = composition.groups
+        if len(kernels) != J:
+            raise ValueError(f"{len(kernels)} kernels, but the composition has {J} groups")
+        variances = as_variances(noise_variances, (J,))
+        self.composition = composition
+        self.embed = embed
+        self.prior_means = spread_means(prior_means, J)
+        self.groups = [GaussianProcess(k, v) for k, v in zip(kernels, variances, strict=True)]
+
+    def observe(self, X: ArrayLike, Y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:
+        """Add observations of all groups; nan skips that group's update only.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            Policies.
+        Y : array_like of shape (n, J)
+            y_j, one column a group, nan where missing.
+        noise_variance : array_like of shape (n, J), optional
+            The variance of each observation; the groups' own unless given.
+        """
+        X = as_points(X)
+        Y = as_observations(Y, len(X), len(self.groups))
+        features = self.features(X)
+        noise = None if noise_variance is None else as_variances(noise_variance, Y.shape)
+        for j, group in enumerate(self.groups):
+            residual = Y[:, j] - prior_mean_at(self.prior_means[j], X)
+            group.observe(features, residual, None if noise is None else noise[:, j])
+        return self
+
+    def features(self, X: Array) -> Array:
+        """What the kernels see of policies (n, d): (n, p)."""
+        return X if self.embed is None else np.asarray(self.embed(X), dtype=float)
+
+    def predict_groups(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior means and variances of the groups at policies (n, d), each of shape (n, J)."""
+        X = as_points(X)
+        features = self.features(X)
+        means, variances = np.empty((2, len(X), len(self.groups)))
+        for j, group in enumerate(self.groups):
+            mean, variances[:, j] = group.predict(features)
+            means[:, j] = mean + prior_mean_at(self.prior_means[j], X)
+        return means, variances
+
+    def predict(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior mean and variance of the signed objective (more is better) at policies, each (n,)."""
+        X = as_points(X)
+        means, variances = self.predict_groups(X)
+        return self.composition.compose(means, X), self.composition.variance(variances, X)
+
+    def predict_with_gradients(self, X: Array) -> Gradients:
+        """Posterior mean and variance of the signed objective, with gradients (n, d) in the policy."""
+        sign, weights = self.composition.sign, self.composition.weights(X)
+        features = self.features(X)
+        parts = [group.predict_with_gradients(features) for group in self.groups]
+        prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
+        means = np.stack([part.mean for part in parts], axis=1) + prior
+        variances = np.stack([part.variance for part in parts], axis=1)
+        mean_slope, variance_slope = np.zeros((2, *features.shape))
+        for j, part in enumerate(parts):
+            mean_slope += weights[:, [j]] * part.mean_gradient
+            variance_slope += weights[:, [j]] ** 2 * part.variance_gradient
+        if self.embed is not None:
+            jacobian = differences(self.embed, X)
+            mean_slope = np.einsum("ndp,np->nd", jacobian, mean_slope)
+            variance_slope = np.einsum("ndp,np->nd", jacobian, variance_slope)
+        for j, mean in enumerate(self.prior_means):
+            if callable(mean):
+                mean_slope = mean_slope + weights[:, [j]] * differences(mean, X)
+        if self.composition.constant_weights is None:
+            slopes = differences(self.composition.weights, X)
+            mean_slope = mean_slope + np.einsum("ndj,nj->nd", slopes, means)
+            variance_slope = variance_slope + 2 * np.einsum("ndj,nj->nd", slopes, weights * variances)
+        if callable(self.composition._offset):
+            mean_slope = mean_slope + differences(self.composition.offset, X)
+        return Gradients(
+            self.composition.compose(means, X),
+            self.composition.variance(variances, X),
+            sign * mean_slope,
+            variance_slope,
+        )
+
+
+def spread_means(prior_means: PriorMean | Sequence[PriorMean], groups: int) -> tuple[PriorMean, ...]:
+    """One prior mean a group; ValueError if their number is another."""
+    if isinstance(prior_means, (int, float)) or callable(prior_means):
+        return (prior_means,) * groups
+    if len(prior_means) != groups:
+        raise ValueError(f"{len(prior_means)} prior means, but the composition has {groups} groups")
+    return tuple(prior_means)
+
+
+def prior_mean_at(mean: PriorMean, policies: Policies) -> Array:
+    """mu_{j,0} at policies, shape (n,)."""
+    if callable(mean):
+        return np.asarray(mean(policies), dtype=float)
+    return np.full(len(policies), float(mean))

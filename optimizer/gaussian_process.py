@@ -1,0 +1,222 @@
+"""The exact posterior of one Gaussian process, extended by the rows that are observed (paper, eqs. 1 to 3).
+
+Notation, used below without exception: T observations at X (T, p); K_T = k(X, X) + diag(noise variance) = L
+L^T; a = L^-1 (y - mu(X)); V = L^-1 k(X, X*). Then the posterior mean at X* is mu(X*) + V^T a and its
+covariance k(X*, X*) - V^T V. (Equation 1 of the paper prints k_T(x') where the observations belong.)
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dtrtrs
+from sklearn.gaussian_process.kernels import Kernel
+
+from optimizer.kernel_gradients import BoundKernel, bind, diag_and_gradient
+from optimizer.pivots import safe_cholesky
+
+Array = NDArray[np.float64]
+PriorMean = float | Callable[[Array], Array]
+
+
+class Gradients(NamedTuple):
+    """Posterior mean and variance (m,) with their gradients (m, p) in the features."""
+
+    mean: Array
+    variance: Array
+    mean_gradient: Array
+    variance_gradient: Array
+
+
+def as_points(X: ArrayLike) -> Array:
+    """Points as a float array (n, p); one-dimensional input is one point a number.
+
+    Raises
+    ------
+    ValueError
+        If X has more than two dimensions, or holds nan or inf.
+    """
+    points = np.ascontiguousarray(X, dtype=float)
+    if points.ndim < 2:
+        points = points.reshape(-1, 1)
+    if points.ndim != 2:
+        raise ValueError(f"points must have shape (n, p), not {points.shape}")
+    if not np.isfinite(points).all():
+        raise ValueError("points must be finite, but hold nan or inf")
+    return points
+
+
+def as_variances(noise_variance: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Noise variances broadcast to `shape`; ValueError if one is negative or not finite."""
+    variances = np.broadcast_to(np.asarray(noise_variance, dtype=float), shape)
+    if not (variances >= 0).all() or np.isinf(variances).any():
+        raise ValueError(f"a noise variance must be finite and not negative, not {variances.min()}")
+    return variances
+
+
+class GaussianProcess:
+    """Gaussian process regression with fixed hyperparameters, extended row by row.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        k(x, x').
+    noise_variance : float
+        Variance of an observation that states none of its own.
+    prior_mean : float or callable, default=0.0
+        mu(x), or a function from points (n, p) to values (n,).
+
+    Attributes
+    ----------
+    X : ndarray of shape (T, p)
+        Observed points.
+    jitter : ndarray of shape (T,)
+        What near-singular rows had added to their noise variance; zero almost always.
+
+    Raises
+    ------
+    ValueError
+        If the noise variance is negative or not finite.
+    """
+
+    def __init__(self, kernel: Kernel, noise_variance: float, prior_mean: PriorMean = 0.0) -> None:
+        self.kernel = kernel
+        self.noise_variance = float(as_variances(noise_variance, ()))
+        self.prior_mean = prior_mean
+        self.X = np.empty((0, 0))
+        self.jitter = np.empty(0)
+        self._factor = np.empty((0, 0))  # L, with room for more rows
+        self._a = np.empty(0)
+        self._prepared: _Prepared | None = None
+
+    def __len__(self) -> int:
+        """T, the number of observations."""
+        return len(self.X)
+
+    @property
+    def factor(self) -> Array:
+        """L, the lower Cholesky factor of K_T, shape (T, T)."""
+        return self._factor[: len(self), : len(self)]
+
+    def mean_prior(self, X: Array) -> Array:
+        """mu(X), shape (n,)."""
+        if callable(self.prior_mean):
+            return np.asarray(self.prior_mean(X), dtype=float)
+        return np.full(len(X), float(self.prior_mean))
+
+    def observe(self, X: ArrayLike, y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:
+        """Add observations: O(T^2) for one, instead of the O(T^3) of a refit.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, p)
+            Points.
+        y : array_like of shape (n,)
+            Observed values; rows with nan are left out.
+        noise_variance : array_like of shape (n,) or float, optional
+            The variance of each observation; `self.noise_variance` unless given.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, a point is not finite, a value is infinite or a variance is negative.
+        """
+        points, values = as_points(X), np.asarray(y, dtype=float).reshape(-1)
+        if len(points) != len(values):
+            raise ValueError(f"{len(points)} points, but {len(values)} values")
+        if np.isinf(values).any():
+            raise ValueError("an observed value is infinite")
+        noise = as_variances(self.noise_variance if noise_variance is None else noise_variance, values.shape)
+        told = ~np.isnan(values)
+        if told.any():
+            self._extend(points[told], values[told], noise[told])
+        return self
+
+    def _extend(self, X: Array, y: Array, noise: Array) -> None:
+        T, n = len(self), len(y)
+        cross = np.empty((0, n))
+        if T:
+            if X.shape[1] != self.X.shape[1]:
+                raise ValueError(f"points must have {self.X.shape[1]} entries, not {X.shape[1]}")
+            cross = self._solve(self.kernel(self.X, X))
+        K = self.kernel(X)
+        scale = np.diag(K) + noise
+        corner, jitter = safe_cholesky(K + np.diag(noise) - cross.T @ cross, scale)
+        self._make_room(T + n)
+        self._factor[T : T + n, :T] = cross.T
+        self._factor[T : T + n, T : T + n] = corner
+        residual = y - self.mean_prior(X) - cross.T @ self._a
+        self._a = np.append(self._a, dtrtrs(corner, residual, lower=1)[0])
+        self.X = np.vstack([self.X, X]) if T else X
+        self._prepared = None
+        self.jitter = np.append(self.jitter, jitter)
+
+    def _make_room(self, rows: int) -> None:
+        if rows > len(self._factor):
+            roomy = np.zeros((max(rows, 2 * len(self._factor), 16),) * 2)
+            roomy[: len(self), : len(self)] = self.factor
+            self._factor = roomy
+
+    def predict(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior mean and variance at points (n, p), each (n,); 0 <= variance <= prior variance."""
+        X = as_points(X)
+        mean, variance = self.mean_prior(X), self.kernel.diag(X)
+        if len(self):
+            V = self._solve(self._prepare().kernel.value(X).T)
+            mean = mean + V.T @ self._a
+            variance = np.maximum(variance - np.einsum("ti,ti->i", V, V), 0.0)
+        return mean, variance
+
+    def predict_covariance(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior mean (n,) and covariance (n, n) at points (n, p)."""
+        X = as_points(X)
+        mean, covariance = self.mean_prior(X), self.kernel(X)
+        if len(self):
+            V = self._solve(self._prepare().kernel.value(X).T)
+            mean, covariance = mean + V.T @ self._a, covariance - V.T @ V
+        return mean, covariance
+
+    def predict_with_gradients(self, X: Array) -> Gradients:
+        """Posterior mean and variance with gradients in the features; the prior mean's own is left out.
+
+        d mean / dx = sum_t (L^-T a)_t dk(x, x_t)/dx and d variance / dx = dk(x, x)/dx - 2 sum_t (L^-T V)_t
+        dk(x, x_t)/dx: two sums of the same kernel derivatives.
+        """
+        diagonal, diagonal_gradient = diag_and_gradient(self.kernel, X)
+        if not len(self):
+            return Gradients(self.mean_prior(X), diagonal, np.zeros_like(X), diagonal_gradient)
+        prepared = self._prepare()
+        K, pullback = prepared.kernel.value_and_pullback(X)
+        V = self._solve(K.T)
+        U = dtrtrs(prepared.factor, V, lower=1, trans=1)[0]
+        return Gradients(
+            self.mean_prior(X) + V.T @ self._a,
+            np.maximum(diagonal - np.einsum("ti,ti->i", V, V), 0.0),
+            pullback(np.broadcast_to(prepared.alpha, K.shape)),
+            diagonal_gradient - 2.0 * pullback(U.T),
+        )
+
+    def _solve(self, K: Array) -> Array:
+        """L^-1 K for K (T, n)."""
+        V: Array = dtrtrs(self._prepare().factor, K, lower=1)[0]
+        return V
+
+    def _prepare(self) -> "_Prepared":
+        if self._prepared is None:
+            factor = np.asfortranarray(self.factor)
+            alpha = dtrtrs(factor, self._a, lower=1, trans=1)[0]
+            self._prepared = _Prepared(factor, alpha, bind(self.kernel, self.X))
+        return self._prepared
+
+
+class _Prepared(NamedTuple):
+    """What every prediction between two observations shares: many of them make one search.
+
+    LAPACK's triangular solve is called without SciPy's wrapper, which costs more than the solve at these
+    sizes.
+    """
+
+    factor: Array
+    alpha: Array
+    kernel: BoundKernel

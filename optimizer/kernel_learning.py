@@ -1,0 +1,159 @@
+"""Learning a prior from samples: kernels by marginal likelihood, means from the samples themselves."""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    Kernel,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
+from threadpoolctl import threadpool_limits
+
+from optimizer.decomposed_gp import as_observations
+from optimizer.gaussian_process import as_points, as_variances
+from optimizer.prior import Prior
+
+Array = NDArray[np.float64]
+
+SEARCH_POINTS = 200
+"""Restarts search on this many samples at most; the best of them is then refined on all samples."""
+
+FAMILIES: dict[str, Callable[[Array, tuple[float, float]], Kernel]] = {
+    "rbf": lambda scale, bounds: RBF(scale, bounds),
+    "matern-1/2": lambda scale, bounds: Matern(scale, bounds, nu=0.5),
+    "matern-3/2": lambda scale, bounds: Matern(scale, bounds, nu=1.5),
+    "matern-5/2": lambda scale, bounds: Matern(scale, bounds, nu=2.5),
+    # scikit-learn's rational quadratic has one length scale for all features.
+    "rq": lambda scale, bounds: RationalQuadratic(float(scale[0]), 1.0, bounds, (1e-2, 1e2)),
+}
+"""Kernel families by name, each from length scales (p,) and their bounds."""
+
+
+def learn_prior(
+    kernel: str | Kernel,
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    noise_variances: ArrayLike | None = None,
+    restarts: int = 2,
+    seed: int = 0,
+    jobs: int = 1,
+    on_group: Callable[[int], None] | None = None,
+) -> Prior:
+    """Prior of every group from samples: Y[:, j] ~ GP(mean of Y[:, j], amplitude * kernel) + noise.
+
+    The log marginal likelihood is maximised from `restarts` more starts than one (scikit-learn's
+    `GaussianProcessRegressor`; Rasmussen & Williams 2006, section 5.4). Features and outcomes are brought to
+    unit scale for the optimiser only; what is returned is in the samples' own units.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq"} or Kernel
+        A family, with a length scale for every feature, or a kernel whose hyperparameters are to be learned.
+    X : array_like of shape (n, p)
+        Features of the samples.
+    Y : array_like of shape (n, J)
+        Outcomes, nan where missing.
+    noise_variances : array_like of shape (J,), optional
+        Known noise variances; learned as well where not given.
+    restarts : int, default=2
+        More random starts of the optimiser.
+    seed : int, default=0
+        Of the starts.
+    jobs : int, default=1
+        Processes that learn groups side by side; the result does not depend on it.
+    on_group : callable, optional
+        Called with j after group j has been learned, to show progress.
+
+    Returns
+    -------
+    Prior
+        One kernel, noise variance and constant mean a group. A group that never varies gets variance zero.
+
+    Raises
+    ------
+    ValueError
+        If the family is unknown, or a group has no sample at all.
+    """
+    X = as_points(X)
+    Y = np.asarray(Y, dtype=float)
+    Y = as_observations(Y, len(X), Y.shape[1] if Y.ndim == 2 else 1)
+    J = Y.shape[1]
+    if isinstance(kernel, str) and kernel not in FAMILIES:
+        raise ValueError(f"unknown kernel family {kernel!r}; known are {', '.join(FAMILIES)}")
+    known = None if noise_variances is None else as_variances(noise_variances, (J,))
+    told = [np.isfinite(Y[:, j]) for j in range(J)]
+    for j in range(J):
+        if not told[j].any():
+            raise ValueError(f"group {j} has no sample to learn from")
+    tasks = (
+        delayed(_learn_group)(
+            kernel, X[rows], Y[rows, j], None if known is None else float(known[j]), restarts, seed
+        )
+        for j, rows in enumerate(told)
+    )
+    learned: list[tuple[Kernel, float]] = []
+    for group in Parallel(n_jobs=min(jobs, J), return_as="generator")(tasks):
+        learned.append(group)
+        if on_group is not None:
+            on_group(len(learned) - 1)
+    return Prior(
+        [kernel for kernel, _ in learned],
+        np.array([noise for _, noise in learned]),
+        [float(Y[rows, j].mean()) for j, rows in enumerate(told)],
+    )
+
+
+def _learn_group(
+    kernel: str | Kernel, X: Array, y: Array, noise: float | None, restarts: int, seed: int
+) -> tuple[Kernel, float]:
+    span = np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
+    if kernel == "rq":  # one length scale for all features asks for one unit
+        span = np.full_like(span, np.exp(np.mean(np.log(span))))
+    residual = y - y.mean()
+    spread = float(residual.std())
+    if spread <= 1e-14 * max(1.0, float(np.abs(y).max())):
+        base = FAMILIES[kernel](span, (1e-5, 1e5)) if isinstance(kernel, str) else kernel
+        return ConstantKernel(0.0, "fixed") * base, noise or 0.0
+    own = not isinstance(kernel, str)
+    shape = kernel if own else FAMILIES[kernel](np.full(X.shape[1], 0.5), (2e-2, 1e1))
+    free = ConstantKernel(1.0, (1e-2, 1e3)) * shape
+    if noise is None:
+        free = free + WhiteKernel(1e-2, (1e-8, 1e1))
+    # A noise far below the samples' spread only spoils the conditioning of the likelihood.
+    alpha = 1e-10 if noise is None else max(noise / spread**2, 1e-8)
+    scaled, values = (X if own else X / span), residual / spread
+    rng = np.random.default_rng(seed)
+    some = rng.permutation(len(X))[:SEARCH_POINTS]
+    # One BLAS thread: the same rounding in every process, and faster than two at these sizes.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        # A hyperparameter at its bound is an answer here: an irrelevant feature, or no noise.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        best = GaussianProcessRegressor(
+            free, alpha=alpha, n_restarts_optimizer=restarts, random_state=seed
+        ).fit(scaled[some], values[some])
+        if len(some) < len(X):
+            best = GaussianProcessRegressor(best.kernel_, alpha=alpha).fit(scaled, values)
+    learned = best.kernel_
+    if noise is None:
+        noise = float(learned.k2.noise_level) * spread**2
+        learned = learned.k1
+    return _rescaled(learned, None if own else span, spread**2), noise
+
+
+def _rescaled(kernel: Kernel, span: Array | None, amplitude: float) -> Kernel:
+    """The kernel of constant * shape in the samples' own units."""
+    constant, shape = kernel.k1, kernel.k2
+    if span is not None:
+        scale = shape.length_scale * (span if np.ndim(shape.length_scale) else float(span[0]))
+        shape = shape.clone_with_theta(shape.theta).set_params(length_scale=scale)
+    return ConstantKernel(constant.constant_value * amplitude) * shape

@@ -1,0 +1,110 @@
+"""The agents by name: each is a combination of feedback, acquisition and model, or a baseline."""
+
+import difflib
+from typing import Any
+
+from optimizer.agents import Agent, Feedback
+from optimizer.baselines import FixedAgent, RandomAgent, uniform_policy
+from optimizer.composition import Composition
+from optimizer.exploration import ContinuousBeta, Exploration, FiniteBeta
+from optimizer.gp_agent import AcquisitionName, GPAgent
+from optimizer.prior import Prior
+from optimizer.search_space import SearchSpace
+
+GP_AGENTS: dict[str, tuple[Feedback, AcquisitionName]] = {
+    "gp-ucb": ("aggregate", "ucb"),
+    "ei": ("aggregate", "ei"),
+    "mpi": ("aggregate", "mpi"),
+    "d-gpucb": ("decomposed", "ucb"),
+    "d-ei": ("decomposed", "ei"),
+    "d-mpi": ("decomposed", "mpi"),
+}
+BASELINES = {
+    "random": "uniformly random policies",
+    "uniform": "the same share to every group",
+    "current": "today's practice, as the environment names it",
+}
+DEFAULT_DELTA, DEFAULT_SCALE_DOWN = 0.1, 5.0
+
+
+def agent_names() -> list[str]:
+    """Names that `make_agent` knows."""
+    return [*GP_AGENTS, *BASELINES]
+
+
+def default_exploration(
+    space: SearchSpace, delta: float = DEFAULT_DELTA, scale_down: float = DEFAULT_SCALE_DOWN, groups: int = 1
+) -> Exploration:
+    """The paper's beta_t for the space: finite (Theorem 2) or continuous (section 7), scaled down by 5."""
+    if space.finite:
+        return FiniteBeta(space.size or 1, delta, scale_down, groups)
+    return ContinuousBeta(space.d, delta, scale_down, groups)
+
+
+def make_agent(
+    name: str,
+    space: SearchSpace,
+    composition: Composition,
+    *,
+    prior: Prior | None = None,
+    own_prior: bool = False,
+    exploration: Exploration | None = None,
+    family: str = "rbf",
+    current: Any = None,
+    seed: int = 0,
+) -> Agent:
+    """Build an agent by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `agent_names()`: "d-gpucb", "d-ei", "d-mpi" (decomposed feedback), "gp-ucb", "ei", "mpi"
+        (aggregate), "random", "uniform", "current".
+    space : SearchSpace
+        Where policies come from.
+    composition : Composition
+        The known g and the sense of the objective.
+    prior : Prior, optional
+        Priors of the groups, from which aggregate agents compose theirs. Without one, every agent learns from
+        its own rounds.
+    own_prior : bool, default=False
+        For aggregate agents: `prior` was learned from composed values.
+    exploration : Exploration, optional
+        beta_t; `default_exploration(space)` unless given.
+    family : str, default="rbf"
+        Kernel family where agents learn from their own rounds.
+    current : policy, optional
+        Today's practice, for the agent "current".
+    seed : int, default=0
+        Of all that the agent draws.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or the baseline does not fit the space.
+    """
+    if name in GP_AGENTS:
+        feedback, acquisition = GP_AGENTS[name]
+        return GPAgent(
+            name,
+            space,
+            composition,
+            exploration or default_exploration(space),
+            feedback=feedback,
+            acquisition=acquisition,
+            prior=prior,
+            own_prior=own_prior,
+            family=family,
+            seed=seed,
+        )
+    if name == "random":
+        return RandomAgent(name, space, composition.sign, seed)
+    if name == "uniform":
+        return FixedAgent(name, space, composition.sign, seed, uniform_policy(space))
+    if name == "current":
+        if current is None:
+            raise ValueError("agent 'current' needs an environment that names today's practice")
+        return FixedAgent(name, space, composition.sign, seed, current)
+    near = difflib.get_close_matches(name, agent_names(), 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"unknown agent {name!r}{hint} Known are {', '.join(agent_names())}")

@@ -1,0 +1,48 @@
+"""The command `policyloop`, and the check that the four packages it imports are its own.
+
+The packages are called `simulators`, `optimizer`, `bridges` and `scenarios`. A folder of the same name on the
+import path before ours would shadow it, and fail in ways that nobody understands, so it is found out first
+and named.
+"""
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGES = ("simulators", "optimizer", "bridges", "scenarios")
+
+try:
+    __version__ = version("policyloop")
+except PackageNotFoundError:  # a checkout that was never installed
+    __version__ = "0+unknown"
+
+
+def shadowed() -> str | None:
+    """What shadows one of policyloop's packages, in one line; None if all four are its own."""
+    home = Path(__file__).resolve().parent
+    for package in PACKAGES:
+        spec = find_spec(package)
+        if spec is None:
+            return f"policyloop's package '{package}' is missing beside {__file__}: install policyloop again"
+        places = [Path(place).resolve() for place in spec.submodule_search_locations or [spec.origin or ""]]
+        if home / package not in places:
+            return (
+                f"'{package}' at {places[0]} shadows policyloop's own package of that name: "
+                "rename it, or run from another folder"
+            )
+    return None
+
+
+def main() -> None:
+    """Run the command line; exit code 2 where a user's package shadows one of ours."""
+    if (problem := shadowed()) is not None:
+        print(f"policyloop: {problem}", file=sys.stderr)
+        raise SystemExit(2)
+    from scenarios.cli import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

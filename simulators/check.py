@@ -1,0 +1,338 @@
+"""Tells the author of an environment, in words, where it departs from the contract."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student_t
+
+from simulators.environment import Environment, Outcomes
+from simulators.policy_space import PolicySpace
+
+STEPS = 12
+"""Repeated steps that are averaged to compare with ``expected``."""
+
+CHANCE = 1e-7
+"""How seldom the comparison with ``expected`` may blame a correct environment, for each group."""
+
+
+def check_environment(env: Any) -> list[str]:
+    """Return what an environment gets wrong, one plain sentence a finding.
+
+    Takes a few dozen steps at feasible policies. Never raises for the environment's fault.
+    Leaves the environment reset.
+
+    Parameters
+    ----------
+    env : Environment
+        The environment to examine.
+
+    Returns
+    -------
+    list of str
+        Empty when nothing was found.
+    """
+    checker = _Checker(env)
+    usable = False
+    with checker.blaming("its attributes could not be read"):
+        usable = checker.declarations()
+    if not usable:
+        return checker.findings
+    for part in (
+        checker.steps,
+        checker.seeds,
+        checker.refusals,
+        checker.noise_free,
+        checker.composition,
+        checker.state,
+        checker.copies,
+    ):
+        with checker.blaming(f"the check of {part.__name__.replace('_', '-')} could not finish"):
+            part()
+    with checker.blaming("reset()"):
+        env.reset()
+    return checker.findings
+
+
+class _Checker:
+    """Collects findings about one environment; one method for each article of the contract."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.findings: list[str] = []
+        self.policies: list[Any] = []
+
+    def find(self, sentence: str) -> None:
+        if sentence not in self.findings:
+            self.findings.append(sentence)
+
+    @contextmanager
+    def blaming(self, what: str) -> Iterator[None]:
+        """Turn an exception into a finding."""
+        try:
+            yield
+        except Exception as error:
+            self.find(f"{what}: it raised {type(error).__name__}: {error}")
+
+    def declarations(self) -> bool:
+        """Check the attributes; return whether the rest can be checked at all."""
+        env, J = self.env, 0
+        if not isinstance(env, Environment):
+            self.find(f"{type(env).__name__} does not derive from simulators.Environment")
+        groups = getattr(env, "groups", None)
+        if not isinstance(groups, tuple | list) or not groups or not all(isinstance(g, str) for g in groups):
+            self.find(f"groups must be a tuple of names, at least one; it is {groups!r}")
+        else:
+            J = len(groups)
+            if len(set(groups)) < J:
+                self.find(f"groups must differ from each other; they are {groups!r}")
+            units = getattr(env, "group_units", None)
+            if not isinstance(units, tuple | list) or len(units) != J:
+                self.find(f"group_units must hold {J} units, one a group; it is {units!r}")
+        if not isinstance(getattr(env, "objective_unit", None), str):
+            self.find("objective_unit must be a string, the unit of the composed value")
+        if getattr(env, "sense", None) not in ("minimize", "maximize"):
+            self.find(f"sense must be 'minimize' or 'maximize'; it is {getattr(env, 'sense', None)!r}")
+        space = getattr(env, "policy_space", None)
+        if not isinstance(space, PolicySpace):
+            self.find(f"policy_space must be a simulators.PolicySpace; it is {type(space).__name__}")
+            return False
+        current = getattr(env, "current_policy", None)
+        if current is not None:
+            with self.blaming("current_policy must lie in the policy space"):
+                space.check(current)
+        with self.blaming("no feasible policy could be found in policy_space"):
+            self.policies = _feasible(space, 4)
+        return J > 0 and bool(self.policies)
+
+    def steps(self) -> None:
+        """Take one step a policy: the answer's form, and what else the step touched."""
+        J = len(self.env.groups)
+        global_numpy, global_python = np.random.get_state(), random.getstate()  # noqa: NPY002
+        for policy in self.policies:
+            tried = np.array(policy)
+            outcomes = self.step(policy, seed=0, given=tried)
+            if not np.array_equal(tried, policy):
+                self.find("step changed the policy it was given; take a copy first")
+            if outcomes is None:
+                continue
+            values = np.asarray(outcomes.values)
+            if np.isinf(values).any():
+                self.find(f"step returned an infinite outcome at {_text(policy)}")
+            if np.isnan(values).all():
+                self.find(
+                    f"step returned nan for every group at {_text(policy)}; raise SimulationError instead"
+                )
+            variance = outcomes.noise_variance
+            if variance is not None:
+                variance = np.asarray(variance, dtype=float)
+                if variance.shape != (J,):
+                    self.find(f"noise_variance must have shape ({J},), one a group; it has {variance.shape}")
+                elif not (np.isfinite(variance) & (variance >= 0)).all():
+                    self.find(f"noise_variance must be finite and not negative; it is {variance.tolist()}")
+            if not isinstance(outcomes.info, Mapping):
+                self.find(f"Outcomes.info must be a mapping; it is {type(outcomes.info).__name__}")
+        same = all(np.array_equal(a, b) for a, b in zip(global_numpy, np.random.get_state(), strict=True))  # noqa: NPY002
+        if not same or random.getstate() != global_python:
+            self.find("step or reset changed the global random state; draw from self.rng only")
+
+    def seeds(self) -> None:
+        """Check that the same seed gives the same step, in any order, from an int or a SeedSequence."""
+        first, other = self.policies[0], self.policies[-1]
+        for seed in (1, np.random.SeedSequence(1, spawn_key=(2, 3))):
+            kind = type(seed).__name__
+            one, again = self.values(first, seed), self.values(first, seed)
+            if one is None or again is None:
+                return
+            if not np.array_equal(one, again, equal_nan=True):
+                self.find(f"reset(seed) with the same {kind} twice must give the same step, and does not")
+            elif not self.env.has_memory:
+                self.values(other, 99)
+                if not np.array_equal(one, np.asarray(self.values(first, seed)), equal_nan=True):
+                    self.find("a step depends on the steps before the last reset, but has_memory is False")
+
+    def refusals(self) -> None:
+        """Check that a policy outside the space is refused with ValueError."""
+        space: PolicySpace = self.env.policy_space
+        for outside, why in _infeasible(space):
+            try:
+                self.env.reset(0)
+                self.env.step(outside)
+            except ValueError:
+                continue
+            except Exception as error:
+                kind = type(error).__name__
+                self.find(f"step must refuse {why} with ValueError; it raised {kind}: {error}")
+            else:
+                self.find(f"step must refuse {why} with ValueError; it accepted {_text(outside)}")
+
+    def noise_free(self) -> None:
+        """Check the form of ``expected``, and that repeated steps scatter around it."""
+        J, batch = len(self.env.groups), np.array(self.policies)
+        try:
+            expected = np.asarray(self.env.expected(batch))
+        except NotImplementedError:
+            return
+        if expected.shape != (len(batch), J):
+            self.find(f"expected must have shape (n, J) = ({len(batch)}, {J}); it has {expected.shape}")
+            return
+        if not np.isfinite(expected).all():
+            self.find("expected returned a value that is not finite at a feasible policy")
+        if not np.array_equal(expected[1:2], self.env.expected(batch[1:2]), equal_nan=True):
+            self.find("expected of a policy differs, if only in the last bits, alone and among others")
+        if self.env.has_memory:
+            return
+        repeats = [self.step(self.policies[0], seed=100 + k) for k in range(STEPS)]
+        answers = [outcomes for outcomes in repeats if outcomes is not None]
+        if len(answers) < STEPS:
+            return
+        values = np.array([outcomes.values for outcomes in answers])
+        error = np.abs(values.mean(axis=0) - expected[0])
+        spread = values.std(axis=0, ddof=1) / np.sqrt(STEPS)
+        limit = student_t.isf(CHANCE / 2, STEPS - 1) * spread + 1e-9 * np.abs(expected[0]) + 1e-12
+        for j in np.flatnonzero(error > limit):
+            self.find(
+                f"expected of group {self.env.groups[j]!r} is {expected[0, j]:.6g}, but {STEPS} steps at the "
+                f"same policy average {values[:, j].mean():.6g} (standard error {spread[j]:.2g})"
+            )
+
+    def composition(self) -> None:
+        """Check ``compose`` in batches, and ``weights``, ``gradient`` and ``bounds`` beside it."""
+        env, J = self.env, len(self.env.groups)
+        seen = [self.values(policy, 5) for policy in self.policies]
+        rows = [k for k, values in enumerate(seen) if values is not None and np.isfinite(values).all()]
+        if not rows:
+            return
+        outcomes, policies = np.array([seen[k] for k in rows]), np.array([self.policies[k] for k in rows])
+        composed = np.asarray(env.compose(outcomes, policies))
+        if composed.shape != (len(rows),):
+            self.find(f"compose of {len(rows)} rows must have shape ({len(rows)},); it has {composed.shape}")
+            return
+        if not np.isfinite(composed).all():
+            self.find("compose of finite outcomes must be finite")
+        alone = [np.asarray(env.compose(o, x)) for o, x in zip(outcomes, policies, strict=True)]
+        if any(value.shape != () for value in alone):
+            self.find("compose of one row, shapes (J,) and (d,), must be a single number")
+        elif not np.allclose(alone, composed, rtol=1e-12, atol=0):
+            self.find("compose of a batch differs from composing each row by itself")
+        stacked = np.asarray(env.compose(np.stack([outcomes] * 2), np.stack([policies] * 2)))
+        if stacked.shape != (2, len(rows)):
+            self.find(f"compose must keep leading axes: (2, n, J) gives (2, n), here {stacked.shape}")
+        weights = env.weights(policies)
+        if weights is not None:
+            weights = np.asarray(weights)
+            if weights.shape != (len(rows), J):
+                self.find(f"weights must have shape (n, J) = ({len(rows)}, {J}); they have {weights.shape}")
+            else:
+                # Affine in the outcomes with these weights: a part that depends on the policy alone cancels.
+                step = np.random.default_rng(0).uniform(0.5, 1.5, outcomes.shape) * (1 + np.abs(outcomes))
+                change = np.asarray(env.compose(outcomes + step, policies)) - composed
+                scale = 1 + np.abs(composed) + np.abs(weights * step).sum(axis=1)
+                if (np.abs(change - (weights * step).sum(axis=1)) > 1e-9 * scale).any():
+                    self.find("weights do not agree with compose: g(y + h) - g(y) is not sum_j g_j h_j")
+        gradient = getattr(env, "gradient", None)
+        if callable(gradient) and np.shape(gradient(outcomes, policies)) != outcomes.shape:
+            self.find(f"gradient must have the shape of the outcomes, {outcomes.shape}")
+        bounds = getattr(env, "bounds", None)
+        if bounds is not None:
+            bounds = np.asarray(bounds() if callable(bounds) else bounds, dtype=float)
+            if bounds.shape != (J,) or not (bounds >= 0).all():
+                self.find(f"bounds must be {J} numbers >= 0, the B_j of Definition 2; got {bounds.tolist()}")
+
+    def state(self) -> None:
+        """Check that an environment with memory can save it."""
+        if not self.env.has_memory:
+            return
+        self.step(self.policies[0], seed=3)
+        with self.blaming("has_memory=True needs get_state and set_state"):
+            self.env.set_state(self.env.get_state())
+
+    def copies(self) -> None:
+        """Check that the environment can travel to a worker process and behaves the same there."""
+        try:
+            copy = pickle.loads(pickle.dumps(self.env))
+        except Exception as error:
+            self.find(f"the environment cannot be pickled, so trials cannot run in parallel: {error}")
+            return
+        here, there = self.values(self.policies[0], 4), _Checker(copy).values(self.policies[0], 4)
+        if here is not None and not np.array_equal(here, np.asarray(there), equal_nan=True):
+            self.find("a pickled copy gives another step for the same seed")
+
+    def values(self, policy: Any, seed: Any) -> NDArray[np.float64] | None:
+        """Return the observations of a step after a reset; None when there are none of the right shape."""
+        outcomes = self.step(policy, seed)
+        return None if outcomes is None else np.asarray(outcomes.values, dtype=float)
+
+    def step(self, policy: Any, seed: Any, given: Any = None) -> Outcomes | None:
+        """Reset and take a step; None, and a finding, when it fails or its values have the wrong shape."""
+        J = len(self.env.groups)
+        given = np.array(policy) if given is None else given
+        if self.env.policy_space.finite:
+            given = int(policy)
+        outcomes: Any = None
+        with self.blaming(f"step failed at the feasible policy {_text(policy)}"):
+            self.env.reset(seed)
+            outcomes = self.env.step(given)
+            if not isinstance(outcomes, Outcomes):
+                self.find(f"step must return simulators.Outcomes; it returned {type(outcomes).__name__}")
+                return None
+            shape = np.asarray(outcomes.values, dtype=float).shape
+            if shape != (J,):
+                self.find(f"step must return {J} values, one a group, in shape ({J},); its shape is {shape}")
+                return None
+        return outcomes if isinstance(outcomes, Outcomes) else None
+
+
+def _feasible(space: PolicySpace, n: int) -> list[Any]:
+    rng = np.random.default_rng(20)
+    if space.size is not None:
+        rows = np.flatnonzero(space.contains(np.arange(space.size)))
+        return [int(row) for row in rng.choice(rows, size=n)]
+    assert space.bounds is not None
+    project: Callable[[Any], Any] = space.project
+    return [project(rng.uniform(space.bounds.lb, space.bounds.ub)) for _ in range(n)]
+
+
+def _infeasible(space: PolicySpace) -> list[tuple[Any, str]]:
+    """Return policies outside the space, each with what is wrong with it."""
+    if space.size is not None:
+        cases: list[tuple[Any, str]] = [
+            (space.size, "a candidate row beyond the last"),
+            (-1, "a negative candidate row"),
+        ]
+        barred = np.flatnonzero(~space.contains(np.arange(space.size)))
+        return cases + [(int(row), "a candidate outside the limits") for row in barred[:1]]
+    assert space.bounds is not None
+    inside = np.asarray(_feasible(space, 1)[0], dtype=float)
+    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
+    above, missing = inside.copy(), inside.copy()
+    above[-1], missing[0] = upper[-1] + 1 + abs(upper[-1]), np.nan
+    cases = [
+        (above, f"a policy whose entry {space.labels[-1]!r} is above its bound"),
+        (missing, "a policy with a nan"),
+        (np.append(inside, inside[-1]), "a policy with an entry too many"),
+    ]
+    if space.constraint is not None:
+        sides = ((lower, upper), (upper, lower))
+        corners = [np.where(row > 0, a, b) for row in _rows(space) for a, b in sides]
+        breaking = [corner for corner in corners if not space.contains(corner[None])[0]]
+        cases += [
+            (corner, "a policy within bounds that breaks the linear constraint") for corner in breaking[:1]
+        ]
+    return cases
+
+
+def _rows(space: PolicySpace) -> NDArray[np.float64]:
+    assert space.constraint is not None
+    return np.atleast_2d(np.asarray(space.constraint.A, dtype=float))
+
+
+def _text(policy: Any) -> str:
+    array = np.asarray(policy)
+    return str(array) if array.ndim == 0 else "(" + ", ".join(f"{entry:.4g}" for entry in array) + ")"

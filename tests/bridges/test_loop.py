@@ -1,0 +1,157 @@
+"""The loop: pairing, failures, missing groups, replay."""
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint
+from sklearn.gaussian_process.kernels import RBF
+
+from bridges import Loop, composition, find_optimum, initial_design, learn_prior, make_agent, stream
+from optimizer import Prior
+from simulators import Environment, Outcomes, PolicySpace, SimulationError
+
+
+class Bowl(Environment):
+    """Two groups whose sum plus a known cost is least where the budget ends."""
+
+    name = "bowl"
+    groups = ("left", "right")
+    group_units = ("cases", "cases")
+    objective_unit = "cases"
+    sense = "minimize"
+    noise = 0.01
+
+    def __init__(self, cost=0.0, faults=None):
+        self.policy_space = PolicySpace(
+            ("a", "b"),
+            ("share", "share"),
+            bounds=Bounds([0, 0], [1, 1]),
+            constraint=LinearConstraint([1, 1], -np.inf, 1),
+        )
+        self.cost = cost
+        self.faults = dict(faults or {})
+        self.steps = 0
+
+    def expected(self, policies):
+        X = np.atleast_2d(policies)
+        return np.stack([(X[:, 0] - 0.7) ** 2, (X[:, 1] - 0.5) ** 2], axis=1)
+
+    def step(self, policy):
+        self.policy_space.check(policy)
+        self.steps += 1
+        fault = self.faults.get(self.steps)
+        if fault == "raise":
+            raise SimulationError("the solver diverged")
+        values = self.expected(policy)[0] + self.noise * self.rng.standard_normal(2)
+        if fault is not None:
+            values = np.where(fault, np.nan if fault is not np.inf else np.inf, values)
+        return Outcomes(values, np.full(2, self.noise**2))
+
+    def compose(self, outcomes, policies):
+        return np.sum(outcomes, axis=-1) + self.cost * np.sum(policies, axis=-1)
+
+    def weights(self, policies):
+        return np.ones((len(policies), 2))
+
+
+PRIOR = Prior([RBF([0.5, 0.5])] * 2, np.full(2, 1e-4), [0.3, 0.3])
+
+
+def rounds(environment, name, n=10, **options):
+    optimum = find_optimum(environment)
+    agent = make_agent(name, environment, prior=PRIOR, seed=1)
+    design = initial_design(environment, 1, stream(0, 0, "design"))
+    loop = Loop(environment, agent, stream(0, 0, "noise"), design=design, optimum=optimum)
+    return list(loop.run(n, **options)), agent
+
+
+def test_optimum_on_the_budget_is_the_closed_form():
+    optimum = find_optimum(Bowl())
+    np.testing.assert_allclose(optimum.policy, [0.6, 0.4], atol=1e-5)
+    assert optimum.value == pytest.approx(0.02, abs=1e-9)
+
+
+def test_regret_is_noise_free_and_falls():
+    done, _ = rounds(Bowl(), "d-gpucb", 20)
+    regret = np.array([r.regret for r in done])
+    assert (regret >= -1e-9).all() and regret[-5:].mean() < 0.2 * regret[:3].mean()
+    for r in done:
+        assert r.expected == pytest.approx(Bowl().expected(r.policy)[0].sum(), abs=1e-15)
+
+
+def test_agents_of_a_trial_share_the_first_policy_and_the_noise():
+    first, _ = rounds(Bowl(), "d-gpucb", 3)
+    second, _ = rounds(Bowl(), "ei", 3)
+    np.testing.assert_array_equal(first[0].policy, second[0].policy)
+    noise = [r.outcomes - Bowl().expected(r.policy)[0] for r in (*first, *second)]
+    np.testing.assert_allclose(noise[:3], noise[3:], atol=1e-15)
+    assert not np.allclose(noise[0], noise[1])
+
+
+@pytest.mark.parametrize("name", ["d-gpucb", "gp-ucb", "d-ei", "mpi", "random"])
+def test_replayed_history_goes_on_bit_for_bit(name):
+    whole, _ = rounds(Bowl(faults={4: "raise"}), name, 9)
+    rest, _ = rounds(Bowl(), name, 9, history=whole[:6])
+    assert [r.round for r in rest] == [7, 8, 9]
+    for a, b in zip(whole[6:], rest, strict=True):
+        np.testing.assert_array_equal(a.policy, b.policy)
+        np.testing.assert_array_equal(a.outcomes, b.outcomes)
+
+
+def test_nan_at_two_steps_leaves_twenty_rounds_two_failed_and_never_best():
+    done, agent = rounds(Bowl(faults={4: [True, True], 9: [True, True]}), "d-gpucb", 20)
+    assert [r.round for r in done if r.status == "failed"] == [4, 9]
+    assert len(done) == 20 and all(np.isfinite(r.regret) for r in done)
+    assert agent.recommend().best_observed_value == min(r.objective for r in done if r.status == "ok")
+
+
+def test_missing_group_is_taught_to_the_decomposed_agent_only():
+    faults = {t: [False, True] for t in (3, 8, 14, 21, 28)}
+    done, decomposed = rounds(Bowl(faults=faults), "d-gpucb", 30)
+    assert [len(group) for group in decomposed._model.groups] == [30, 25]
+    assert sum(r.status == "partial" for r in done) == 5
+    _, aggregate = rounds(Bowl(faults=faults), "gp-ucb", 30)
+    assert [len(group) for group in aggregate._model.groups] == [25]
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"), [("raise", "the solver diverged"), (np.inf, "infinite"), ([True, True], "nan")]
+)
+def test_failed_round_names_cause_policy_and_seed_and_charges_regret(fault, message):
+    done, agent = rounds(Bowl(faults={2: fault}), "d-gpucb", 4)
+    failed = done[1]
+    assert failed.status == "failed" and message in failed.error and "seed" in failed.error
+    assert np.isnan(failed.objective) and np.isfinite(failed.regret)
+    assert agent.rounds == 4 and len(agent.observed) == 3
+
+
+def test_known_cost_reaches_agent_and_optimum():
+    environment = Bowl(cost=0.8)
+    X = np.random.default_rng(0).random((5, 2))
+    np.testing.assert_allclose(composition(environment).offset(X), 0.8 * X.sum(axis=1))
+    # d/da [(a - 0.7)^2 + 0.8 a] = 0 at a = 0.3, and likewise b = 0.1, inside the budget
+    np.testing.assert_allclose(find_optimum(environment).policy, [0.3, 0.1], atol=1e-4)
+    done, _ = rounds(environment, "d-gpucb", 20)
+    assert done[-1].regret < 0.02
+
+
+def test_prior_from_samples_is_frozen_and_reproducible():
+    first, again = (learn_prior(Bowl(), samples=40, seed=stream(3, 0, "samples")) for _ in range(2))
+    assert first.to_dict() == again.to_dict()
+    np.testing.assert_allclose(first.noise_variances, 1e-4)
+    own = learn_prior(Bowl(), samples=40, own=True)
+    assert len(own.kernels) == 1 and own.noise_variances[0] == pytest.approx(2e-4)
+
+
+def test_environment_that_remembers_has_no_regret_and_is_reset_once():
+    class Remembering(Bowl):
+        has_memory = True
+
+        def reset(self, seed=None):
+            super().reset(seed)
+            self.resets = getattr(self, "resets", 0) + 1
+
+    environment = Remembering()
+    done, _ = rounds(environment, "d-gpucb", 5)
+    assert environment.resets == 1 and all(np.isnan(r.regret) for r in done)
+    rest, _ = rounds(Remembering(), "d-gpucb", 5, history=done[:3])
+    np.testing.assert_array_equal(rest[-1].outcomes, done[-1].outcomes)
