@@ -12,10 +12,12 @@ from optimizer.composition import Composition
 from optimizer.decomposed_gp import DecomposedGP
 from optimizer.exploration import ConstantBeta, ContinuousBeta, Exploration, FiniteBeta
 from optimizer.gaussian_process import GaussianProcess
+from optimizer.kept_rows import RowStorage
 from optimizer.kernel_learning import learn_prior
 from optimizer.named_agents import agent_names, default_exploration, make_agent
 from optimizer.prior import Prior
 from optimizer.search_space import SearchSpace
+from optimizer.theory import maximum_information_gain, regret_bounds
 
 __all__ = [
     "UCB",
@@ -33,9 +35,12 @@ __all__ = [
     "Prior",
     "ProbabilityOfImprovement",
     "Recommendation",
+    "RowStorage",
     "SearchSpace",
     "agent_names",
     "default_exploration",
     "learn_prior",
     "make_agent",
+    "maximum_information_gain",
+    "regret_bounds",
 ]

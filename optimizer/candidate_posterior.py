@@ -7,7 +7,6 @@ and variance of every candidate: mean += v a, variance -= v^2. No triangular sys
 Groups with the same kernel, noise and observed rows have the same V, which is then kept once.
 """
 
-import copy
 from collections.abc import Sequence
 from typing import Self
 
@@ -18,77 +17,10 @@ from sklearn.gaussian_process.kernels import Kernel
 from optimizer.composition import Composition
 from optimizer.decomposed_gp import as_observations, prior_mean_at, spread_means
 from optimizer.gaussian_process import PriorMean, as_points, as_variances
-from optimizer.kernel_gradients import bind
-from optimizer.pivots import safe_pivot
+from optimizer.kept_rows import KeptRows, RowStorage
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-
-BLOCK_BYTES = 8_000_000
-"""Kept rows are allocated in blocks of about this size, so that growing never copies them."""
-
-
-class KeptRows:
-    """The rows V of the groups that share a kernel, their noise and their observed candidates.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The shared kernel.
-    features : ndarray of shape (n, p)
-        What the kernel sees of the candidates.
-    groups : list of int
-        Which groups share it.
-    """
-
-    def __init__(self, kernel: Kernel, features: Array, groups: list[int]) -> None:
-        self.kernel = kernel
-        self.features = features
-        self.groups = groups
-        self.variance: Array = kernel.diag(features)
-        self.a = np.empty((0, len(groups)))
-        self.jitter: list[float] = []
-        self._prior_variance = self.variance
-        self._kernel_rows = bind(kernel, features)
-        self._block_rows = int(np.clip(BLOCK_BYTES // (8 * len(features)), 16, 256))
-        self._blocks: list[Array] = []
-
-    def __len__(self) -> int:
-        return len(self.jitter)
-
-    def split(self, groups: list[int]) -> "KeptRows":
-        """Rows of their own for `groups`, which from now on observe something else than the others."""
-        other = copy.copy(self)
-        other.groups = groups
-        other.a = self.a[:, [self.groups.index(j) for j in groups]].copy()
-        other.jitter = list(self.jitter)
-        other._blocks = self._blocks[:-1] + [block.copy() for block in self._blocks[-1:]]
-        return other
-
-    def append(self, i: int, residuals: Array, noise: float) -> tuple[Array, Array]:
-        """Observe candidate i: returns the new row v (n,) and the new a of each group (len(groups),).
-
-        `residuals` are y_j minus the *posterior* mean at i; a = residual / pivot.
-        """
-        row = self._kernel_rows.value(self.features[i : i + 1])[0]
-        done = 0
-        squared = self._prior_variance[i] + noise
-        for block in self._blocks:
-            kept = block[: min(self._block_rows, len(self) - done)]
-            column = kept[:, i]
-            squared -= column @ column
-            row -= column @ kept
-            done += len(kept)
-        pivot, jitter = safe_pivot(float(squared), float(self._prior_variance[i] + noise))
-        row /= pivot
-        if len(self) == self._block_rows * len(self._blocks):
-            self._blocks.append(np.empty((self._block_rows, len(self.features))))
-        self._blocks[-1][len(self) % self._block_rows] = row
-        self.jitter.append(jitter)
-        a = residuals / pivot
-        self.a = np.vstack([self.a, a])
-        self.variance = np.maximum(self.variance - row * row, 0.0)
-        return row, a
 
 
 class CandidatePosterior:
@@ -100,6 +32,13 @@ class CandidatePosterior:
         As in `DecomposedGP`. Functions in `composition` and `prior_means` are given candidate rows (n,).
     features : ndarray of shape (n, p)
         What the kernels see of the candidates.
+    storage : RowStorage, optional
+        How the kept rows are stored: exact unless given.
+
+    Attributes
+    ----------
+    nbytes : int
+        Memory of the kept rows: 8 bytes a candidate, observation and distinct kernel where they are exact.
     """
 
     def __init__(
@@ -110,6 +49,7 @@ class CandidatePosterior:
         prior_means: PriorMean | Sequence[PriorMean] = 0.0,
         *,
         features: ArrayLike,
+        storage: RowStorage | None = None,
     ) -> None:
         J = composition.groups
         if len(kernels) != J:
@@ -121,27 +61,28 @@ class CandidatePosterior:
         self._means = np.stack(
             [prior_mean_at(mean, self._rows) for mean in spread_means(prior_means, J)], axis=0
         )
-        self._shared: list[KeptRows] = []
+        sharing: list[list[int]] = []
         for j, kernel in enumerate(kernels):
-            twin = next(
-                (
-                    kept
-                    for kept in self._shared
-                    if kept.kernel == kernel
-                    and self.noise_variances[kept.groups[0]] == self.noise_variances[j]
-                ),
-                None,
-            )
-            if twin is None:
-                self._shared.append(KeptRows(kernel, features, [j]))
+            for groups in sharing:
+                first = groups[0]
+                if kernels[first] == kernel and self.noise_variances[first] == self.noise_variances[j]:
+                    groups.append(j)
+                    break
             else:
-                twin.groups.append(j)
-                twin.a = np.empty((0, len(twin.groups)))
+                sharing.append([j])
+        storage = storage or RowStorage()
+        share = np.inf if storage.max_bytes is None else storage.max_bytes / len(sharing)
+        self._shared = [KeptRows(kernels[groups[0]], features, groups, storage, share) for groups in sharing]
 
     @property
     def size(self) -> int:
         """n, the number of candidates."""
         return len(self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the kept rows of all groups."""
+        return sum(kept.nbytes for kept in self._shared)
 
     @property
     def jitter(self) -> Array:
@@ -174,12 +115,9 @@ class CandidatePosterior:
         noise = as_variances(self.noise_variances if noise_variance is None else noise_variance, Y.shape)
         for row, y, variances in zip(rows, Y, noise, strict=True):
             for kept in self._divide(y, variances):
-                groups = kept.groups
-                v, a = kept.append(
-                    int(row), y[groups] - self._means[groups, row], float(variances[groups[0]])
-                )
-                for j, a_j in zip(groups, a, strict=True):
-                    self._means[j] += v * a_j
+                v, pivot = kept.append(int(row), float(variances[kept.groups[0]]))
+                for j in kept.groups:
+                    self._means[j] += v * ((y[j] - self._means[j, row]) / pivot)
         return self
 
     def _divide(self, y: Array, noise: Array) -> list[KeptRows]:
@@ -199,13 +137,19 @@ class CandidatePosterior:
     def predict_groups(self, rows: ArrayLike | None = None) -> tuple[Array, Array]:
         """Posterior means and variances of the groups at candidate rows (all unless given), each (n, J)."""
         chosen = self._rows if rows is None else np.asarray(rows)
-        variances = np.empty((len(chosen), self.composition.groups))
+        return self._means[:, chosen].T, self._variances()[:, chosen].T
+
+    def _variances(self) -> Array:
+        variances = np.empty_like(self._means)
         for kept in self._shared:
-            variances[:, kept.groups] = kept.variance[chosen, None]
-        return self._means.T[chosen], variances
+            variances[kept.groups] = kept.variance
+        return variances
 
     def predict(self, rows: ArrayLike | None = None) -> tuple[Array, Array]:
         """Posterior mean and variance of the signed objective at rows (all unless given), each (n,)."""
         chosen = self._rows if rows is None else np.asarray(rows)
-        means, variances = self.predict_groups(chosen)
+        if len(chosen) == self.size and np.array_equal(chosen, self._rows):
+            means, variances = self._means.T, self._variances().T  # the copies would cost more than the sums
+        else:
+            means, variances = self.predict_groups(chosen)
         return self.composition.compose(means, chosen), self.composition.variance(variances, chosen)

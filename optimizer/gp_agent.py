@@ -20,6 +20,7 @@ from optimizer.composition import Composition, Policies
 from optimizer.decomposed_gp import DecomposedGP, as_observations
 from optimizer.exploration import Exploration
 from optimizer.gaussian_process import as_variances
+from optimizer.kept_rows import RowStorage
 from optimizer.kernel_learning import learn_prior
 from optimizer.prior import Prior
 from optimizer.search_space import SearchSpace
@@ -55,6 +56,8 @@ class GPAgent(Agent):
         Kernel family where the agent learns its own.
     seed : int, default=0
         Of the random starts of the search.
+    storage : RowStorage, optional
+        How the posterior over a large candidate set is stored.
     """
 
     def __init__(
@@ -70,12 +73,14 @@ class GPAgent(Agent):
         own_prior: bool = False,
         family: str = "rbf",
         seed: int = 0,
+        storage: RowStorage | None = None,
     ) -> None:
         super().__init__(name, space, composition.sign, seed)
         self.feedback = feedback
         self.exploration = exploration
         self.acquisition = acquisition
         self.family = family
+        self.storage = storage
         self.composition = composition if feedback == "decomposed" else composition.own()
         self.design_size = max(5, 2 * space.d)
         self._features: Callable[[Policies], Array] = space.features
@@ -206,6 +211,7 @@ class GPAgent(Agent):
                 self.composition,
                 prior.means,
                 features=self._features(np.arange(self.space.size or 0)),
+                storage=self.storage,
             )
         plain = self._features == self.space.features and self.space.embed is None
         return DecomposedGP(

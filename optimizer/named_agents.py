@@ -8,6 +8,7 @@ from optimizer.baselines import FixedAgent, RandomAgent, uniform_policy
 from optimizer.composition import Composition
 from optimizer.exploration import ContinuousBeta, Exploration, FiniteBeta
 from optimizer.gp_agent import AcquisitionName, GPAgent
+from optimizer.kept_rows import RowStorage
 from optimizer.prior import Prior
 from optimizer.search_space import SearchSpace
 
@@ -52,6 +53,7 @@ def make_agent(
     family: str = "rbf",
     current: Any = None,
     seed: int = 0,
+    storage: RowStorage | None = None,
 ) -> Agent:
     """Build an agent by name.
 
@@ -77,6 +79,8 @@ def make_agent(
         Today's practice, for the agent "current".
     seed : int, default=0
         Of all that the agent draws.
+    storage : RowStorage, optional
+        How the posterior over a large candidate set is stored: exact unless given.
 
     Raises
     ------
@@ -96,6 +100,7 @@ def make_agent(
             own_prior=own_prior,
             family=family,
             seed=seed,
+            storage=storage,
         )
     if name == "random":
         return RandomAgent(name, space, composition.sign, seed)

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-9
 # Below this share of its draws accepted, sampling by rejection gives way to hit-and-run.
 _LEAST_ACCEPTANCE = 0.02
+_POOL = 4096
 
 
 class Polytope:
@@ -78,6 +79,7 @@ class Polytope:
         if not self.contains(self.lift(centre[None]))[0]:
             raise ValueError("no policy meets the constraints within the bounds")
         self._acceptance: float | None = None
+        self._pool: Array | None = None
 
     def contains(self, policies: Array) -> NDArray[np.bool_]:
         """Return whether policies (n, d) meet bounds and constraints, (n,); see `TOLERANCE`."""
@@ -131,16 +133,32 @@ class Polytope:
         """
         if not len(self.G) or not self.k:
             return rng.random((n, self.k))
-        if self._acceptance is None:  # measured once, by a stream of its own: draws depend on rng alone
-            self._acceptance = float(self._meets(np.random.default_rng(0).random((4000, self.k))).mean())
-        if self._acceptance < _LEAST_ACCEPTANCE:
+        if self._share_accepted() < _LEAST_ACCEPTANCE:
             return self.hit_and_run(n, rng)
         kept, count = [], 0
         while count < n:
-            v = rng.random((int(1.1 * (n - count) / self._acceptance) + 16, self.k))
+            v = rng.random((int(1.1 * (n - count) / self._share_accepted()) + 16, self.k))
             kept.append(v[self._meets(v)])
             count += len(kept[-1])
         return np.concatenate(kept)[:n]
+
+    def _share_accepted(self) -> float:
+        """Return the feasible share of the unit box of ``v``, estimated once by a stream of its own."""
+        if self._acceptance is None:
+            draws = np.random.default_rng(0).random((4000, self.k))
+            self._acceptance = float(self._meets(draws).mean())
+        return self._acceptance
+
+    def scatter(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n coordinates (n, k) to begin a search from: `sample`, but quick where it is slow.
+
+        Where that needs hit-and-run, they come from one pool of 4,096, made once by a stream of its own.
+        """
+        if not len(self.G) or n > _POOL or self._share_accepted() >= _LEAST_ACCEPTANCE:
+            return self.sample(n, rng)
+        if self._pool is None:
+            self._pool = self.hit_and_run(_POOL, np.random.default_rng(0))
+        return self._pool[rng.choice(_POOL, size=n, replace=False)]
 
     def hit_and_run(self, n: int, rng: np.random.Generator) -> Array:
         """Return the ends (n, k) of n hit-and-run chains (Smith 1984) from the centre, run side by side.

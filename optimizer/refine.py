@@ -25,9 +25,9 @@ from optimizer.polytope import Polytope
 Array = NDArray[np.float64]
 ValueAndGradient = Callable[[Array], tuple[Array, Array]]
 
-# Of problems like the flu's, ten starts miss the best hill by more than 0.01 prior deviations in one of
-# forty, and thirty do not. One step tells which eight of the thirty to follow, so that they cost no more than
-# ten did.
+# In 120 searches of problems like the flu's, ten starts fell short of the best of 200 by up to 0.45 prior
+# deviations, thirty by 0.011 at most (one search). One step tells which eight of the thirty to follow, so
+# that they cost little more than ten. Following fewer, or for less long, misses again.
 _STEPS = 5
 _LOOK = 1
 _KEPT = 8
@@ -45,8 +45,7 @@ def refine(space: Polytope, value_and_gradient: ValueAndGradient, starts: Array,
     starts : (n, k) array
         Feasible coordinates.
     spread : float
-        How much values differ over the set: the search stops where they change by less than a millionth of
-        it.
+        How much values differ over the set: the search stops where they change by less than 1e-5 of it.
 
     Returns
     -------
@@ -169,7 +168,7 @@ def _finish(space: Polytope, value_and_gradient: ValueAndGradient, start: Array,
             method="SLSQP",
             bounds=[(0.0, 1.0)] * space.k,
             constraints=constraints,
-            options={"ftol": 1e-6, "maxiter": 50},
+            options={"ftol": 1e-5, "maxiter": 50},
         )
     end: Array = space.repair(found.x[None])[0]
     return end

@@ -229,7 +229,7 @@ class SearchSpace:
             values = np.asarray(value(self._rows), dtype=np.float64)
             best = _argmax(values)
             return self._rows[best], float(values[best])
-        v = self._polytope.sample(points if self._polytope.k else 1, rng)
+        v = self._polytope.scatter(points if self._polytope.k else 1, rng)
         x = self._polytope.lift(v)
         if extra is not None:
             extra = self.resolve(extra)[self.contains(extra)]

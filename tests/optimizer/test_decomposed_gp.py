@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, RationalQuadratic
 
-from optimizer import CandidatePosterior, Composition, DecomposedGP
+from optimizer import CandidatePosterior, Composition, DecomposedGP, RowStorage
 from optimizer.composed_kernel import WeightedSumKernel, compose_kernels, joined_features
 from optimizer.decomposed_gp import differences
+from optimizer.kept_rows import pivoted_cholesky
 
 KERNELS = [ConstantKernel(1.5) * RBF(0.3), Matern(0.5, nu=1.5), RationalQuadratic(0.4, 0.5)]
 NOISE = np.array([0.01, 0.02, 0.005])
@@ -124,6 +125,48 @@ def test_candidate_posterior_equals_the_regression_from_scratch(seed, missing, o
     np.testing.assert_allclose(
         candidates.predict_groups([3, 7]), scratch.predict_groups(C[[3, 7]]), atol=1e-8
     )
+
+
+@pytest.mark.parametrize(
+    ("storage", "accuracy"),
+    [
+        (RowStorage(rank_tolerance=1e-10), 1e-5),
+        (RowStorage(dtype="float32"), 2e-3),
+        (RowStorage(rank_tolerance=1e-10, max_bytes=10**9), 1e-5),
+    ],
+)
+def test_rows_stored_in_fewer_bytes_give_the_same_posterior(storage, accuracy):
+    C = np.linspace(0, 1, 400)[:, None]
+    kernels = [ConstantKernel(1.5) * RBF(0.2), RBF(0.1), RationalQuadratic(0.3, 1.0)]
+    rng = np.random.default_rng(0)
+    exact, small = (
+        CandidatePosterior(kernels, NOISE, Composition(3), 0.5, features=C, storage=s)
+        for s in (RowStorage(), storage)
+    )
+    for _ in range(60):
+        row, Y = rng.integers(0, 400, 1), rng.standard_normal((1, 3))
+        Y[0, 1] = np.nan if rng.random() < 0.2 else Y[0, 1]
+        exact.observe(row, Y)
+        small.observe(row, Y)
+    np.testing.assert_allclose(small.predict(), exact.predict(), atol=accuracy)
+    assert small.nbytes < exact.nbytes
+
+
+def test_pivoted_cholesky_gives_the_kernel_matrix_back():
+    C = np.random.default_rng(0).random((200, 2))
+    for kernel, columns in ((RBF(0.5), 200), (Matern(0.5, nu=0.5), 200)):
+        F = pivoted_cholesky(kernel, C, 1e-12, columns)
+        np.testing.assert_allclose(F @ F.T, kernel(C), atol=1e-10)
+    assert pivoted_cholesky(RBF(0.5), C, 1e-12, 200).shape[1] < 150
+    assert pivoted_cholesky(RBF(0.5), C, 0.0, 7).shape == (200, 7)
+
+
+def test_memory_limit_refuses_the_observation_that_would_pass_it():
+    posterior = CandidatePosterior(
+        [RBF(0.3)], [0.1], Composition(1), features=np.eye(3)[:, :1], storage=RowStorage(max_bytes=1000)
+    )
+    with pytest.raises(MemoryError, match="max_bytes"):
+        posterior.observe([0], [1.0])
 
 
 def test_missing_group_skips_that_groups_update_only():

@@ -184,6 +184,14 @@ def test_unit_coordinates_are_undone():
 # ---- the search in a bounded space
 
 
+def test_a_search_of_a_thin_space_begins_with_distinct_points_of_its_pool():
+    polytope = needle()._polytope
+    v = polytope.scatter(512, np.random.default_rng(3))
+    assert len(np.unique(v, axis=0)) == 512
+    np.testing.assert_array_equal(v, needle()._polytope.scatter(512, np.random.default_rng(3)))
+    assert polytope.scatter(5000, np.random.default_rng(3)).shape == (5000, 4)
+
+
 @pytest.mark.parametrize("make", SPACES)
 def test_the_best_of_many_slsqp_runs_is_found(make):
     space = make()
