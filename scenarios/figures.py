@@ -1,0 +1,199 @@
+"""A study's figures: cumulative and average regret, and the recommended policy, as PNG and SVG."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scenarios.errors import UserError, one_line
+from scenarios.formats import styles
+from scenarios.report import typical_advice
+from scenarios.statistics import curves
+from scenarios.study import Study, check_target
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_FORMATS = ("png", "svg")
+_DPI = 150
+_FEWEST = 3  # trials for a band: that of two would fill the frame
+_SETTINGS: Any = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "svg.hashsalt": "policyloop",  # the same study draws the same file
+}
+
+
+def plot(study: Study, folder: str | Path, *, force: bool = False) -> list[Path]:
+    """Draw a study's figures.
+
+    Parameters
+    ----------
+    study : Study
+    folder : str or Path
+        Made if it is missing.
+    force : bool, default False
+        Replace figures that exist.
+
+    Returns
+    -------
+    list of Path
+        `cumulative_regret`, `average_regret` (`.._objective` where regret is unknown) and
+        `recommended_policy`, each as `.png` and `.svg`; a figure for which the study holds nothing yet is
+        left out.
+
+    Raises
+    ------
+    UserError
+        A figure exists (without `force`), or the folder cannot be written to. Nothing is written then.
+    """
+    import matplotlib
+
+    target = Path(folder)
+    with matplotlib.rc_context(_SETTINGS):
+        drawn = _draw(study)
+        if not drawn:
+            raise UserError(f"{study.path}: holds no complete round yet, there is nothing to draw")
+        paths = {name: [target / f"{name}.{kind}" for kind in _FORMATS] for name in drawn}
+        if target.exists() and not target.is_dir():
+            raise UserError(f"{target}: is a file; give the name of a folder")
+        if target.is_dir():
+            for path in (path for pair in paths.values() for path in pair):
+                check_target(path, force)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for name, figure in drawn.items():
+                for path in paths[name]:
+                    metadata = {"Date": None} if path.suffix == ".svg" else None
+                    figure.savefig(path, dpi=_DPI, metadata=metadata)
+        except OSError as error:
+            raise UserError(f"{target}: cannot be written to ({one_line(error)})") from error
+    return [path for pair in paths.values() for path in pair]
+
+
+def _draw(study: Study) -> dict[str, Figure]:
+    drawn: dict[str, Figure] = {}
+    measure = "regret" if bool(study.to_dataframe()["regret"].notna().any()) else "objective"
+    for average in (False, True):
+        figure = _curves(study, measure, average)
+        if figure is not None:
+            drawn[f"{'average' if average else 'cumulative'}_{measure}"] = figure
+    figure = _policies(study)
+    if figure is not None:
+        drawn["recommended_policy"] = figure
+    return drawn
+
+
+def _new(width: float, height: float) -> tuple[Figure, Axes]:
+    # A figure without pyplot: no window system, no global state, safe in any thread.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def _columns(entries: int, most: int) -> int:
+    """Return how many entries of a legend to put in a row, so that its rows are even."""
+    rows = math.ceil(entries / most)
+    return math.ceil(entries / rows)
+
+
+def _styles(study: Study) -> dict[str, Any]:
+    agents = study.scenario.agents
+    return styles([spec.label for spec in agents], [spec.name for spec in agents])
+
+
+def _curves(study: Study, measure: str, average: bool) -> Figure | None:
+    """Draw the mean over trials with its 95 % band, round by round (the paper's figures 3 and 4)."""
+    from matplotlib.ticker import MaxNLocator
+
+    found = curves(study, measure, average)
+    if not found:
+        return None
+    figure, axes = _new(6.4, 4.2)
+    look = _styles(study)
+    trials = max(curve.trials for curve in found.values())
+    top = 0.0
+    for label, curve in found.items():
+        colour, line = look[label]
+        axes.plot(curve.rounds, curve.mean, color=colour, linestyle=line, linewidth=1.8, label=label)
+        if curve.trials >= _FEWEST:
+            axes.fill_between(curve.rounds, curve.low, curve.high, color=colour, alpha=0.13, linewidth=0)
+            top = max(top, float(curve.high.max()))
+    unit = study.environment["objective_unit"]
+    kind = "Average" if average else "Cumulative"
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"{kind.lower()} {measure} ({unit})")
+    band = "mean and 95 % band" if trials >= _FEWEST else "mean"
+    band = f"{band} over {trials} trials" if trials > 1 else "one trial"
+    axes.set_title(f"{study.scenario.name}: {kind.lower()} {measure}, {band}", fontsize=10, loc="left")
+    axes.set_xlim(1, study.scenario.rounds if study.scenario.rounds > 1 else 1.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if measure == "regret":
+        # Bands of few trials can dwarf the curves: they may leave the frame.
+        tallest = max(float(curve.mean.max()) for curve in found.values())
+        axes.set_ylim(0, 1.04 * max(tallest, min(top, 1.6 * tallest)) or None)
+    figure.legend(
+        loc="outside lower center", ncols=_columns(len(found), 5), handlelength=2.6, columnspacing=1.6
+    )
+    return figure
+
+
+def _policies(study: Study) -> Figure | None:
+    """Draw each agent's recommended policy by entry, in bars, with the true optimum beside."""
+    advice = {spec.label: typical_advice(study, spec.label) for spec in study.scenario.agents}
+    bars: dict[str, tuple[list[float], str]] = {
+        label: (one["value"]["policy"], _styles(study)[label][0]) for label, one in advice.items() if one
+    }
+    if not bars:
+        return None
+    facts = study.environment
+    shared = study.optimum(1) if not study.scenario.environment.new_world_each_trial else None
+    entries = len(facts["labels"])
+    width = 0.84 / (len(bars) + (shared is not None))
+    figure, axes = _new(max(6.4, 1.3 * entries + 1.5), 4.2)
+    places = np.arange(entries)
+    if shared is not None:
+        axes.bar(
+            places - 0.42 + width / 2,
+            shared["policy"],
+            width,
+            color="white",
+            edgecolor="black",
+            hatch="///",
+            linewidth=0.8,
+            label="true optimum",
+        )
+    offset = int(shared is not None)
+    for index, (label, (policy, colour)) in enumerate(bars.items()):
+        axes.bar(
+            places - 0.42 + (index + offset + 0.5) * width, policy, width * 0.92, color=colour, label=label
+        )
+    axes.set_xticks(places, facts["labels"])
+    units = list(dict.fromkeys(facts["units"]))
+    axes.set_ylabel(f"recommended policy ({units[0]})" if len(units) == 1 else "recommended policy")
+    if len(units) > 1:
+        names = [f"{label}\n({unit})" for label, unit in zip(facts["labels"], facts["units"], strict=True)]
+        axes.set_xticks(places, names)
+    axes.grid(axis="x", visible=False)
+    axes.set_title(
+        f"{study.scenario.name}: recommended policy after {study.scenario.rounds} rounds, median trial",
+        fontsize=10,
+        loc="left",
+    )
+    figure.legend(
+        loc="outside lower center", ncols=_columns(len(bars) + offset, 7), handlelength=1.4, columnspacing=1.4
+    )
+    return figure

@@ -1,0 +1,221 @@
+"""What a run and `policyloop compare` print: the comparison, and each agent's recommended policy."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from scenarios.formats import between, significant
+from scenarios.statistics import REFERENCE, compare
+from scenarios.study import Study
+
+_COLUMNS = {
+    "cumulative_regret": "cumulative regret",
+    "average_regret": "average regret",
+    "simple_regret": "simple regret",
+    "cumulative_objective": "cumulative objective",
+    "gain_over_gp_ucb_percent": "gain over GP-UCB, %",
+    "seconds_a_round": "seconds a round",
+}
+
+
+def as_json(study: Study) -> str:
+    """Return the comparison as JSON: an object by agent."""
+    return json.dumps(compare(study), indent=2, allow_nan=False)
+
+
+def as_csv(study: Study) -> str:
+    """Return the comparison as CSV: a row an agent, three columns a value."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    ends = ("mean", "low", "high")
+    writer.writerow(
+        ["agent", *(f"{name}_{end}" for name in _COLUMNS for end in ends), "trials", "failed_rounds"]
+    )
+    for label, values in compare(study).items():
+        cells = [values[name][end] for name in _COLUMNS for end in ends]
+        writer.writerow([label, *cells, values["trials"], values["failed_rounds"]])
+    return text.getvalue()
+
+
+def print_report(study: Study, console: Console) -> None:
+    """Print the comparison, then each agent's recommended policy beside the true optimum."""
+    print_comparison(study, console)
+    print_advice(study, console)
+
+
+def print_comparison(study: Study, console: Console) -> None:
+    """Print the table of agents: regrets, paired gain and time, with 95 % intervals over trials."""
+    values = compare(study)
+    scenario = study.scenario
+    shown = [name for name in _COLUMNS if any(one[name]["mean"] is not None for one in values.values())]
+    if not any(spec.name == REFERENCE for spec in scenario.agents) and "gain_over_gp_ucb_percent" in shown:
+        shown.remove("gain_over_gp_ucb_percent")
+    unit = study.environment["objective_unit"]
+    table = Table(
+        title=f"{scenario.name}: {scenario.rounds} rounds, regret in {unit}; mean and 95 % interval",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column("agent", no_wrap=True)
+    table.add_column("trials", justify="right")
+    for name in shown:
+        table.add_column(_COLUMNS[name], justify="right")
+    for spec in scenario.agents:
+        row = values[spec.label]
+        cells = [_cell(row[name], name, spec.name == REFERENCE) for name in shown]
+        table.add_row(spec.label, str(row["trials"]), *cells)
+    console.print(table)
+    if any(row["trials"] == 1 for row in values.values()):
+        console.print("One trial has no interval; more --trials give one.", style="dim")
+    if all(row["trials"] == 0 for row in values.values()):
+        console.print("No trial is complete yet; --resume goes on.", style="dim")
+
+
+def _cell(value: dict[str, float | None], name: str, reference: bool) -> str:
+    if name == "gain_over_gp_ucb_percent" and reference:
+        return "reference"
+    digits = 3 if name in ("gain_over_gp_ucb_percent", "seconds_a_round") else 4
+    text = significant(value["mean"], digits)
+    interval = between(value["low"], value["high"]) if name != "seconds_a_round" else ""
+    return f"{text} {interval}" if interval else text
+
+
+def typical_advice(study: Study, label: str) -> dict[str, Any] | None:
+    """Return an agent's recommendation of its median trial, `None` without a complete trial.
+
+    The median by the noise-free value of the recommended policy, or by its predicted value where the former
+    is unknown: an agent's typical advice, neither its luckiest nor its worst. Of an even number of trials,
+    the better of the middle two.
+    """
+    sign = 1.0 if study.environment["sense"] == "minimize" else -1.0
+
+    def worth(advice: dict[str, Any]) -> float:
+        value = advice["expected"] if advice["expected"] is not None else advice["value"]["mean"]
+        return sign * value if value is not None else float("inf")
+
+    found = [
+        one
+        for one in study.recommendations()
+        if one["agent"] == label and one["rounds"] == study.scenario.rounds
+    ]
+    found.sort(key=lambda one: (worth(one), one["trial"]))
+    return found[(len(found) - 1) // 2] if found else None
+
+
+def print_advice(study: Study, console: Console) -> None:
+    """Print every agent's recommended policy, what it predicts of it, and the best it observed."""
+    facts = study.environment
+    found = {spec.label: typical_advice(study, spec.label) for spec in study.scenario.agents}
+    advice = {label: one for label, one in found.items() if one is not None}
+    if not advice:
+        return
+    shared = not study.scenario.environment.new_world_each_trial
+    optimum = study.optimum(1) if shared else None
+    trials = max(sum(one["agent"] == label for one in study.recommendations()) for label in advice)
+    which = f", each of its median trial of {trials}" if trials > 1 else ""
+    console.print()
+    console.print(_policy_table(facts, advice, optimum, f"Recommended policies{which}"))
+    modelled = {label: one for label, one in advice.items() if one["value"]["group_means"] is not None}
+    if modelled:
+        console.print()
+        console.print(_outcome_table(facts, modelled, optimum))
+    console.print()
+    console.print(_objective_table(facts, advice, optimum))
+
+
+def _table(title: str, first: str, names: list[str], units: list[str]) -> Table:
+    """Return an empty table with a column an entry or group; the unit in the title if all share it."""
+    shared = len(set(units)) == 1
+    table = Table(title=f"{title}\n{units[0]}" if shared else title, title_justify="left", title_style="bold")
+    table.add_column(first, no_wrap=True)
+    for name, unit in zip(names, units, strict=True):
+        table.add_column(name if shared else f"{name}\n{unit}", justify="right")
+    return table
+
+
+def _policy_table(
+    facts: dict[str, Any], advice: dict[str, dict[str, Any]], optimum: dict[str, Any] | None, title: str
+) -> Table:
+    table = _table(title, "agent", facts["labels"], facts["units"])
+    for label, one in advice.items():
+        table.add_row(label, *_entries(one["value"]["policy"]))
+    table.add_section()
+    if optimum is not None:
+        table.add_row("true optimum", *_entries(optimum["policy"]))
+    if facts["current_policy"] is not None:
+        table.add_row("current practice", *_entries(facts["current_policy"]))
+    return table
+
+
+def _entries(policy: list[float]) -> list[str]:
+    # A search may end 1e-16 beside a bound; nobody wants to read that.
+    return [significant(entry if abs(entry) > 1e-9 else 0.0, 3) for entry in policy]
+
+
+def _outcome_table(
+    facts: dict[str, Any], advice: dict[str, dict[str, Any]], optimum: dict[str, Any] | None
+) -> Table:
+    title = "Predicted outcome of the recommended policy by group, with 95 % credible interval"
+    table = _table(title, "agent", facts["groups"], facts["group_units"])
+    for label, one in advice.items():
+        value = one["value"]
+        ends = zip(value["group_means"], value["group_low"], value["group_high"], strict=True)
+        table.add_row(label, *(_with_interval(*three) for three in ends))
+        if value.get("expected_outcomes") is not None:
+            table.add_row("  noise-free", *(significant(entry, 3) for entry in value["expected_outcomes"]))
+    if optimum is not None:
+        table.add_section()
+        table.add_row("at the true optimum", *(significant(entry, 3) for entry in optimum["outcomes"]))
+    return table
+
+
+def _objective_table(
+    facts: dict[str, Any], advice: dict[str, dict[str, Any]], optimum: dict[str, Any] | None
+) -> Table:
+    best = "" if optimum is None else f"; true optimum {significant(optimum['value'])}"
+    table = Table(
+        title=f"Objective of the recommended policy ({facts['objective_unit']}{best})",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column("agent", no_wrap=True)
+    table.add_column("predicted, 95 % credible", justify="right")
+    table.add_column("noise-free", justify="right")
+    table.add_column("best observed\n(one noisy value)", justify="right")
+    table.add_column("policy of the best observed")
+    for label, one in advice.items():
+        value = one["value"]
+        table.add_row(
+            label,
+            _with_interval(value["mean"], value["low"], value["high"], 4),
+            significant(one["expected"]),
+            significant(value["best_observed_value"]),
+            ", ".join(_entries(value["best_observed"])) if value["best_observed"] is not None else "-",
+        )
+    return table
+
+
+def _with_interval(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
+    interval = between(low, high)
+    return f"{significant(mean, digits)} {interval}" if interval else significant(mean, digits)
+
+
+def failure_lines(study: Study) -> list[str]:
+    """Return what to say about rounds whose simulation failed: how many, and how to repeat the first."""
+    failures = study.failures
+    if not failures:
+        return []
+    first = failures[0]
+    cause = " ".join(first["error"].split()) or "no number came back"
+    return [
+        f"{len(failures)} round{'s' if len(failures) > 1 else ''} failed in the simulator; the first: "
+        f"trial {first['trial']}, round {first['round']}, agent {first['agent']}, "
+        f"policy {first['policy'] if first['row'] is None else first['row']}, "
+        f"seed {study.scenario.seed} of the scenario: {cause}"
+    ]

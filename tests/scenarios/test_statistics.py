@@ -1,0 +1,85 @@
+"""The comparison of agents, against an independent computation."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from scenarios import load, run
+from scenarios.statistics import compare, curves, mean_interval, paired_gain
+
+
+def test_a_means_interval_is_students_t():
+    values = np.array([1.0, 2.0, 4.0, 8.0])
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert mean_interval(values) == pytest.approx({"mean": 3.75, "low": low, "high": high})
+
+
+def test_one_trial_has_no_interval_and_no_trial_no_mean():
+    assert mean_interval(np.array([2.0, np.nan])) == {"mean": 2.0, "low": None, "high": None}
+    assert mean_interval(np.array([])) == {"mean": None, "low": None, "high": None}
+
+
+def test_the_gain_is_paired_by_trial_and_relative_to_the_reference():
+    rng = np.random.default_rng(1)
+    reference = pd.Series(rng.normal(10, 2, 30), index=range(1, 31))
+    agent = reference * 0.8 + rng.normal(0, 0.1, 30)
+    found = paired_gain(agent.drop(3), reference.drop(7))
+    both = [trial for trial in range(1, 31) if trial not in (3, 7)]
+    ours, theirs = agent[both].to_numpy(), reference[both].to_numpy()
+    assert found["mean"] == pytest.approx(100 * (theirs - ours).mean() / theirs.mean())
+    draws = np.random.default_rng(5).integers(len(both), size=(20000, len(both)))
+    by_hand = 100 * (theirs - ours)[draws].mean(axis=1) / theirs[draws].mean(axis=1)
+    assert [found["low"], found["high"]] == pytest.approx(np.percentile(by_hand, [2.5, 97.5]), abs=0.05)
+
+
+def test_of_a_maximised_objective_more_is_a_gain():
+    reference, agent = pd.Series([10.0, 10.0]), pd.Series([12.0, 12.0])
+    assert paired_gain(agent, reference, minimise=False)["mean"] == pytest.approx(20.0)
+    assert paired_gain(-reference, -agent, minimise=False)["mean"] == pytest.approx(100 / 6)
+
+
+def test_compare_agrees_with_the_table_of_rounds(scenario_file, tmp_path, policyloop):
+    study = run(load(scenario_file(trials=3)), out=tmp_path / "s.sqlite")
+    frame = study.to_dataframe()
+    totals = frame.groupby(["agent", "trial"])["regret"].sum().unstack()
+    found = compare(study)
+    assert list(found) == ["d-gpucb", "gp-ucb", "uniform"]
+    for label, row in found.items():
+        total = totals.loc[label].to_numpy()
+        low, high = stats.ttest_1samp(total, 0).confidence_interval(0.95)
+        expected = {"mean": total.mean(), "low": low, "high": high}
+        assert row["cumulative_regret"] == pytest.approx(expected)
+        assert row["average_regret"] == pytest.approx({key: value / 4 for key, value in expected.items()})
+        gain = 100 * (totals.loc["gp-ucb"] - totals.loc[label]).mean() / totals.loc["gp-ucb"].mean()
+        assert row["gain_over_gp_ucb_percent"]["mean"] == pytest.approx(gain)
+        assert row["trials"] == 3
+    code, out, _ = policyloop("compare", tmp_path / "s.sqlite", "--format", "json")
+    assert code == 0 and json.loads(out) == found
+    lines = policyloop("compare", tmp_path / "s.sqlite", "--format", "csv")[1].splitlines()
+    assert len(lines) == 4 and lines[0].startswith("agent,cumulative_regret_mean,cumulative_regret_low")
+    rounds, mean, low, high, trials = curves(study, "regret", average=True)["gp-ucb"]
+    assert (
+        rounds.tolist() == [1, 2, 3, 4]
+        and trials == 3
+        and mean[-1] == pytest.approx(totals.loc["gp-ucb"].mean() / 4)
+    )
+    assert (low <= mean).all() and (mean <= high).all()
+
+
+def test_without_known_outcomes_observed_objectives_are_compared(scenario_file, tmp_path, policyloop):
+    path = scenario_file(environment="secret", agents='["gp-ucb", "uniform"]')
+    study = run(load(path), out=tmp_path / "s.sqlite")
+    table = compare(study)
+    for row in table.values():
+        assert row["cumulative_regret"]["mean"] is None and row["simple_regret"]["mean"] is None
+        assert row["cumulative_objective"]["mean"] < 0
+    totals = study.to_dataframe().groupby(["agent", "trial"])["objective"].sum().unstack()
+    gain = 100 * (totals.loc["uniform"] - totals.loc["gp-ucb"]).mean() / abs(totals.loc["gp-ucb"].mean())
+    assert table["uniform"]["gain_over_gp_ucb_percent"]["mean"] == pytest.approx(gain)
+    code, out, _ = policyloop("compare", tmp_path / "s.sqlite")
+    assert code == 0 and "cumulative objective" in out and "simple regret" not in out
+    code, out, _ = policyloop("plot", tmp_path / "s.sqlite", "--out", tmp_path / "figures")
+    assert code == 0 and "cumulative_objective.png" in out
