@@ -89,6 +89,8 @@ class GPAgent(Agent):
         self._model: DecomposedGP | CandidatePosterior | None = None
         self._learn_at = self.design_size if prior is None else None
         self._told: list[tuple[Policies, Array, Array | None]] = []
+        none: Policies = np.empty(0, dtype=np.int64) if space.finite else np.empty((0, space.d))
+        self._observed = [none]
         if prior is not None:
             if feedback == "aggregate" and not own_prior:
                 self._group_prior = prior
@@ -99,9 +101,7 @@ class GPAgent(Agent):
     @property
     def observed(self) -> Policies:
         """Policies told with at least one finite observation, in order."""
-        taught = [p[np.isfinite(Y).any(axis=1)] for p, Y, _ in self._told]
-        empty: Policies = np.empty(0, dtype=np.int64) if self.space.finite else np.empty((0, self.space.d))
-        return np.concatenate(taught) if taught else empty
+        return np.concatenate(self._observed)
 
     def ask(self, n: int = 1, context: Any = None) -> Policies:
         """The policies that maximise the acquisition; several at once by hallucination (GP-BUCB).
@@ -175,6 +175,7 @@ class GPAgent(Agent):
         noise = self._noise(policies, Y, noise_variance)
         self.rounds += len(policies)
         self._told.append((policies, Y, noise))
+        self._observed.append(policies[np.isfinite(Y).any(axis=1)])
         complete = np.isfinite(Y).all(axis=1)
         self.note_observed(policies[complete], self.composition.unsigned(Y[complete], policies[complete]))
         if self._learn_at is not None and len(self.observed) >= self._learn_at:
