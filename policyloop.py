@@ -6,16 +6,10 @@ and named.
 """
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGES = ("simulators", "optimizer", "bridges", "scenarios")
-
-try:
-    __version__ = version("policyloop")
-except PackageNotFoundError:  # a checkout that was never installed
-    __version__ = "0+unknown"
 
 
 def shadowed() -> str | None:
@@ -32,6 +26,23 @@ def shadowed() -> str | None:
                 "rename it, or run from another folder"
             )
     return None
+
+
+def check_packages() -> None:
+    """Raise ImportError, in one line, where another package shadows one of policyloop's."""
+    if (problem := shadowed()) is not None:
+        raise ImportError(problem)
+
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module 'policyloop' has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and seldom needed
+
+    try:
+        return version("policyloop")
+    except PackageNotFoundError:  # a checkout that was never installed
+        return "0+unknown"
 
 
 def main() -> None:

@@ -1,10 +1,14 @@
 """What joins a simulator to an optimizer: feedback adapters, priors, the true optimum and the loop."""
 
+import policyloop
+
+policyloop.check_packages()  # before an import below fails for a reason that nobody would guess
+
 from bridges.agents import initial_design, make_agent
 from bridges.feedback import composition, search_space
 from bridges.loop import Loop, Round
 from bridges.optimum import Optimum, find_optimum
-from bridges.priors import learn_prior
+from bridges.priors import known_prior, learn_prior
 from bridges.seeds import as_int, stream
 
 __all__ = [
@@ -15,6 +19,7 @@ __all__ = [
     "composition",
     "find_optimum",
     "initial_design",
+    "known_prior",
     "learn_prior",
     "make_agent",
     "search_space",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+NEEDED = ("policy_space", "groups", "group_units", "objective_unit", "sense")
+
 
 def search_space(environment: Environment) -> SearchSpace:
     """Search space of an environment's policies: the same bounds, constraint, candidates and features.
@@ -23,7 +25,18 @@ def search_space(environment: Environment) -> SearchSpace:
     ----------
     environment : Environment
         Whose `policy_space` is meant.
+
+    Raises
+    ------
+    ValueError
+        If the environment lacks an attribute of the contract.
     """
+    lacking = [name for name in NEEDED if not hasattr(environment, name)]
+    if lacking:
+        raise ValueError(
+            f"{type(environment).__name__} lacks {', '.join(lacking)}: "
+            "simulators.check_environment tells what a simulator needs"
+        )
     space = environment.policy_space
     # A bounded space without features of its own is its own embedding, which the search differentiates
     # exactly.

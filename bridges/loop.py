@@ -159,6 +159,8 @@ class Loop:
             if not self.environment.has_memory:
                 self.environment.reset(seed)
             outcomes = self.environment.step(policy)
+            if not isinstance(outcomes, Outcomes):
+                raise SimulationError(f"step must return Outcomes, not {type(outcomes).__name__}")
             values = np.array(outcomes.values, dtype=float)
             if values.shape != (J,):
                 raise SimulationError(f"outcomes must have shape {(J,)}, one a group, not {values.shape}")
@@ -173,7 +175,8 @@ class Loop:
                     )
                 noise[np.isnan(values)] = 0.0
         except Exception as failure:  # whatever a simulator raises is its round's failure, not the study's
-            return nothing, f"{type(failure).__name__}: {failure} (policy {_text(policy)}, seed {seed})"
+            cause = " ".join(f"{type(failure).__name__}: {failure}".split())
+            return nothing, f"{cause} (policy {_text(policy)}, seed {seed})"
         if np.isnan(values).all():
             return nothing, f"every outcome is nan (policy {_text(policy)}, seed {seed})"
         return Outcomes(values, noise, outcomes.info), ""

@@ -1,4 +1,8 @@
-"""Priors learned from samples outside the trial, then frozen (paper, sections 8.2.2 and 8.2.3)."""
+"""Priors of an environment's groups: learned from samples outside the trial, or named by the environment.
+
+Learned priors are frozen (paper, sections 8.2.2 and 8.2.3); a world that was drawn names what it was drawn
+from (section 8.2.1).
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -87,6 +91,36 @@ def learn_prior(
         jobs=jobs,
         on_group=on_group,
     )
+
+
+def known_prior(environment: Environment) -> Prior:
+    """The prior that an environment names: the Gaussian processes from which its functions were drawn.
+
+    Parameters
+    ----------
+    environment : Environment
+        With the attributes `kernels` (J kernels) and `noise_variances` (J,), as `simulators.Synthetic` has.
+
+    Returns
+    -------
+    Prior
+        Those, with means of zero.
+
+    Raises
+    ------
+    ValueError
+        If the environment does not have both, or not one of each a group.
+    """
+    kernels = getattr(environment, "kernels", None)
+    noise = getattr(environment, "noise_variances", None)
+    if kernels is None or noise is None:
+        raise ValueError(
+            f"{environment.name} names no prior (kernels and noise_variances): learn one from samples"
+        )
+    J = len(environment.groups)
+    if len(kernels) != J:
+        raise ValueError(f"{environment.name} names {len(kernels)} kernels for {J} groups")
+    return Prior(list(kernels), np.array(noise, dtype=float), [0.0] * J)
 
 
 def mean_noise(observed: Sequence[Outcomes]) -> Array | None:

@@ -14,20 +14,24 @@ from optimizer.exploration import ConstantBeta, ContinuousBeta, Exploration, Fin
 from optimizer.gaussian_process import GaussianProcess
 from optimizer.kept_rows import RowStorage
 from optimizer.kernel_learning import learn_prior
-from optimizer.named_agents import agent_names, default_exploration, make_agent
+from optimizer.named_agents import GP_AGENTS, agent_names, default_exploration, make_agent
 from optimizer.prior import Prior
+from optimizer.regressor import AggregateGPRegressor, DecomposedGPRegressor
 from optimizer.search_space import SearchSpace
 from optimizer.theory import maximum_information_gain, regret_bounds
 
 __all__ = [
+    "GP_AGENTS",
     "UCB",
     "Acquisition",
     "Agent",
+    "AggregateGPRegressor",
     "CandidatePosterior",
     "Composition",
     "ConstantBeta",
     "ContinuousBeta",
     "DecomposedGP",
+    "DecomposedGPRegressor",
     "ExpectedImprovement",
     "Exploration",
     "FiniteBeta",

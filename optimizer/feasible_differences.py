@@ -37,6 +37,8 @@ def feasible_differences(
         leave directions out, the gradient is the one along the feasible set.
     """
     polytope = space._polytope
+    if not polytope.k:  # a single feasible policy has no direction to differ in
+        return lambda X: (value(X), np.zeros_like(X))
     slack = np.concatenate([polytope.centre, 1 - polytope.centre, polytope.h - polytope.G @ polytope.centre])
     h = 0.5 * SHRINK * float(slack.min())
     back = np.linalg.pinv(polytope.map)

@@ -123,7 +123,7 @@ class GaussianProcess:
         ValueError
             If lengths differ, a point is not finite, a value is infinite or a variance is negative.
         """
-        points, values = as_points(X), np.asarray(y, dtype=float).reshape(-1)
+        points, values = self._as_points(X), np.asarray(y, dtype=float).reshape(-1)
         if len(points) != len(values):
             raise ValueError(f"{len(points)} points, but {len(values)} values")
         if np.isinf(values).any():
@@ -138,8 +138,6 @@ class GaussianProcess:
         T, n = len(self), len(y)
         cross = np.empty((0, n))
         if T:
-            if X.shape[1] != self.X.shape[1]:
-                raise ValueError(f"points must have {self.X.shape[1]} entries, not {X.shape[1]}")
             cross = dtrtrs(self._factor[:T, :T], self.kernel(self.X, X), lower=1)[0]
         K = self.kernel(X)
         scale = np.diag(K) + noise
@@ -153,6 +151,12 @@ class GaussianProcess:
         self._prepared = None
         self.jitter = np.append(self.jitter, jitter)
 
+    def _as_points(self, X: ArrayLike) -> Array:
+        points = as_points(X)
+        if len(self) and points.shape[1] != self.X.shape[1]:
+            raise ValueError(f"points must have {self.X.shape[1]} entries, not {points.shape[1]}")
+        return points
+
     def _make_room(self, rows: int) -> None:
         if rows > len(self._factor):
             roomy = np.zeros((max(rows, 2 * len(self._factor), 16),) * 2)
@@ -161,7 +165,7 @@ class GaussianProcess:
 
     def predict(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance at points (n, p), each (n,); 0 <= variance <= prior variance."""
-        X = as_points(X)
+        X = self._as_points(X)
         mean, variance = self.mean_prior(X), diag_and_gradient(self.kernel, X)[0]
         if len(self):
             V = self._solve(self._prepare().kernel.value(X).T)
@@ -171,7 +175,7 @@ class GaussianProcess:
 
     def predict_covariance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean (n,) and covariance (n, n) at points (n, p)."""
-        X = as_points(X)
+        X = self._as_points(X)
         mean, covariance = self.mean_prior(X), self.kernel(X)
         if len(self):
             V = self._solve(self._prepare().kernel.value(X).T)

@@ -178,7 +178,7 @@ class GPAgent(Agent):
         self._observed.append(policies[np.isfinite(Y).any(axis=1)])
         complete = np.isfinite(Y).all(axis=1)
         self.note_observed(policies[complete], self.composition.unsigned(Y[complete], policies[complete]))
-        if self._learn_at is not None and len(self.observed) >= self._learn_at:
+        if self._learn_at is not None and self._may_learn(self._learn_at):
             self._learn_at = 2 * len(self.observed)
             self._relearn()
         elif self._model is not None:
@@ -192,6 +192,11 @@ class GPAgent(Agent):
             return None
         groups = np.broadcast_to(self._group_prior.noise_variances, (len(Y), self._outer.groups))
         return self._outer.variance(groups, policies)[:, None]
+
+    def _may_learn(self, observations: int) -> bool:
+        """Whether so many policies were observed, and every group in at least two of them."""
+        groups = sum(np.isfinite(Y).sum(axis=0) for _, Y, _ in self._told)
+        return len(self.observed) >= observations and int(np.min(groups)) >= 2
 
     def _relearn(self) -> None:
         """Learn the prior from the agent's own rounds, and observe them again under it."""

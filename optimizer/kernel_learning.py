@@ -1,7 +1,13 @@
-"""Learning a prior from samples: kernels by marginal likelihood, means from the samples themselves."""
+"""Learning a prior from samples: kernels by marginal likelihood, means from the samples themselves.
+
+Five samples of a function hardly tell its length scale, and the marginal likelihood alone then takes an
+extreme: a kernel that extrapolates far beyond all samples, and is sure of it. So hyperparameters have weak
+priors (`LOG_PRIORS`), which keep them at the scale of the samples until the samples know better.
+"""
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -24,6 +30,14 @@ from optimizer.prior import Prior
 
 Array = NDArray[np.float64]
 
+LOG_PRIORS: dict[str, tuple[float, float]] = {
+    # In units of the samples' spread: their variance, their noise variance.
+    "constant_value": (0.0, 1.0),
+    "noise_level": (-4.0, 2.0),
+    "alpha": (0.0, 1.5),
+}
+"""Mean and standard deviation of the logarithm of a hyperparameter."""
+
 SEARCH_POINTS = 200
 """Restarts search on this many samples at most; the best of them is then refined on all samples."""
 
@@ -36,6 +50,36 @@ FAMILIES: dict[str, Callable[[Array, tuple[float, float]], Kernel]] = {
     "rq": lambda scale, bounds: RationalQuadratic(float(scale[0]), 1.0, bounds, (1e-2, 1e2)),
 }
 """Kernel families by name, each from length scales (p,) and their bounds."""
+
+
+class MaximumAPosteriori(GaussianProcessRegressor):  # type: ignore[misc]
+    """scikit-learn's regressor, with the log density of the hyperparameters' priors added to the likelihood.
+
+    Length scales, in units of the features' spans, have the prior of Hvarfner, Hellsten & Nardi (2024):
+    log-normal with mean sqrt(2) + log(p) / 2 and standard deviation sqrt(3), so that more features mean
+    smoother functions.
+    """
+
+    def log_marginal_likelihood(
+        self, theta: Array | None = None, eval_gradient: bool = False, clone_kernel: bool = True
+    ) -> Any:
+        """Log marginal likelihood plus log prior of the hyperparameters theta, and its gradient."""
+        likelihood = super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
+        if theta is None:
+            return likelihood
+        features = self.X_train_.shape[1]
+        smooth = (np.sqrt(2) + 0.5 * np.log(features), np.sqrt(3))
+        moments = [
+            LOG_PRIORS.get(hyperparameter.name.split("__")[-1], smooth)
+            for hyperparameter in self.kernel_.hyperparameters
+            if not hyperparameter.fixed
+            for _ in range(hyperparameter.n_elements)
+        ]
+        mean, deviation = np.array(moments).T
+        z = (theta - mean) / deviation
+        if not eval_gradient:
+            return likelihood - 0.5 * float(z @ z)
+        return likelihood[0] - 0.5 * float(z @ z), likelihood[1] - z / deviation
 
 
 def learn_prior(
@@ -51,9 +95,10 @@ def learn_prior(
 ) -> Prior:
     """Prior of every group from samples: Y[:, j] ~ GP(mean of Y[:, j], amplitude * kernel) + noise.
 
-    The log marginal likelihood is maximised from `restarts` more starts than one (scikit-learn's
-    `GaussianProcessRegressor`; Rasmussen & Williams 2006, section 5.4). Features and outcomes are brought to
-    unit scale for the optimiser only; what is returned is in the samples' own units.
+    The log marginal likelihood, with weak priors of the hyperparameters where `kernel` names a family, is
+    maximised from `restarts` more starts than one (scikit-learn's `GaussianProcessRegressor`; Rasmussen &
+    Williams 2006, section 5.4). Features and outcomes are brought to unit scale for the optimiser only; what
+    is returned is in the samples' own units.
 
     Parameters
     ----------
@@ -134,15 +179,17 @@ def _learn_group(
     scaled, values = (X if own else X / span), residual / spread
     rng = np.random.default_rng(seed)
     some = rng.permutation(len(X))[:SEARCH_POINTS]
+    # The priors are about features in units of their spans: a kernel of the user's own has its own units.
+    regressor = GaussianProcessRegressor if own else MaximumAPosteriori
     # One BLAS thread: the same rounding in every process, and faster than two at these sizes.
     with warnings.catch_warnings(), threadpool_limits(1):
         # A hyperparameter at its bound is an answer here: an irrelevant feature, or no noise.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        best = GaussianProcessRegressor(
-            free, alpha=alpha, n_restarts_optimizer=restarts, random_state=seed
-        ).fit(scaled[some], values[some])
+        best = regressor(free, alpha=alpha, n_restarts_optimizer=restarts, random_state=seed).fit(
+            scaled[some], values[some]
+        )
         if len(some) < len(X):
-            best = GaussianProcessRegressor(best.kernel_, alpha=alpha).fit(scaled, values)
+            best = regressor(best.kernel_, alpha=alpha).fit(scaled, values)
     learned = best.kernel_
     if noise is None:
         noise = float(learned.k2.noise_level) * spread**2

@@ -55,8 +55,10 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
     if not given.endswith(".toml") and len(path.parts) <= 1:
         raise UserError(name_error("scenario", given, names()) + ", or the path of a .toml file")
     try:
-        return path.read_text(encoding="utf-8"), given
+        return path.read_text(encoding="utf-8-sig"), given  # Windows editors put a mark first
     except FileNotFoundError:
         raise UserError(f"{given}: there is no such scenario file") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise UserError(f"{given}: not a text file in UTF-8, so not a scenario") from None
+    except OSError as error:
         raise UserError(f"{given}: cannot be read as a scenario file: {one_line(error)}") from error

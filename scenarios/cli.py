@@ -1,4 +1,4 @@
-"""The command line: `policyloop list | run | show | compare | plot | export`.
+"""The command line: `policyloop list | run | show | compare | plot | export | reproduce`.
 
 Nothing heavy is imported before it is used, so that `--help` answers at once.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from scenarios.errors import StudyInterrupted, UserError, one_line
+from scenarios.reproduction.command import reproduce
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,10 +77,12 @@ def _root(
 
 @app.command("list")
 def list_scenarios(debug: Debug = False) -> None:
-    """List the scenarios of the catalogue.
+    """List the scenarios of the catalogue, the environments and the agents.
 
-    Any of them can be run by its name; your own scenario file is run by its path.
+    Any scenario can be run by its name; your own scenario file is run by its path.
     """
+    import optimizer
+    import simulators
     from rich.table import Table
 
     from scenarios.catalogue import load, names
@@ -91,6 +94,8 @@ def list_scenarios(debug: Debug = False) -> None:
         one = load(name)
         table.add_row(name, one.title, str(one.rounds), str(one.trials), ", ".join(one.labels))
     _console().print(table)
+    typer.echo(f"environments: {', '.join(simulators.names())}")
+    typer.echo(f"agents:       {', '.join(optimizer.agent_names())}")
 
 
 @app.command()
@@ -137,7 +142,7 @@ def run(
     """
     from scenarios.catalogue import load
 
-    chosen = None if agents is None else [name.strip() for name in agents.split(",") if name.strip()]
+    chosen = None if agents is None else [name.strip() for name in agents.split(",")]
     given = {"trials": trials, "rounds": rounds, "agents": chosen, "seed": seed, "samples": samples}
     plan = load(scenario, given)
     if jobs < 1:
@@ -235,6 +240,9 @@ def plot(
             metavar="FOLDER", help="Folder for the figures.", show_default="SCENARIO-figures beside the study"
         ),
     ] = None,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Draw the theory's bounds over the cumulative regret.")
+    ] = False,
     force: Force = False,
     debug: Debug = False,
 ) -> None:
@@ -248,7 +256,7 @@ def plot(
 
     found = _open(study)
     folder = out if out is not None else study.with_name(f"{_stem(study)}-figures")
-    for path in figures.plot(found, folder, force=force):
+    for path in figures.plot(found, folder, force=force, bound=bound):
         typer.echo(path)
 
 
@@ -274,6 +282,9 @@ def export(
     """
     found = _open(study)
     typer.echo(found.export(out if out is not None else study.with_name(f"{_stem(study)}.csv"), force=force))
+
+
+app.command()(reproduce)
 
 
 def _open(path: Path) -> Study:
@@ -323,7 +334,9 @@ def invoke(arguments: list[str]) -> int:
         code = app(args=arguments, standalone_mode=False, prog_name="policyloop")
         return code if isinstance(code, int) else 0
     except click_error as error:
-        if error.format_message():
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message(), err=True)
+        elif error.format_message():
             _tell(f"{one_line_of(error.format_message())} (try: policyloop --help)")
         return USER
     except (KeyboardInterrupt, typer.Abort):
@@ -353,5 +366,8 @@ def one_line_of(text: str) -> str:
 
 
 def main() -> NoReturn:
-    """Run the command line of this process."""
+    """Run the command line of this process; a scheduler's SIGTERM ends it as Ctrl-C does."""
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     sys.exit(invoke(sys.argv[1:]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scenarios.errors import UserError, one_line
 from scenarios.formats import styles
@@ -15,13 +17,14 @@ from scenarios.statistics import curves
 from scenarios.study import Study, check_target
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Bounds = Mapping[str, NDArray[np.float64]]
 
 _FORMATS = ("png", "svg")
 _DPI = 150
 _FEWEST = 3  # trials for a band: that of two would fill the frame
-_SETTINGS: Any = {
+STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -34,7 +37,7 @@ _SETTINGS: Any = {
 }
 
 
-def plot(study: Study, folder: str | Path, *, force: bool = False) -> list[Path]:
+def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool = False) -> list[Path]:
     """Draw a study's figures.
 
     Parameters
@@ -44,6 +47,8 @@ def plot(study: Study, folder: str | Path, *, force: bool = False) -> list[Path]
         Made if it is missing.
     force : bool, default False
         Replace figures that exist.
+    bound : bool, default False
+        Draw the theory's bounds over the cumulative regret.
 
     Returns
     -------
@@ -55,13 +60,20 @@ def plot(study: Study, folder: str | Path, *, force: bool = False) -> list[Path]
     Raises
     ------
     UserError
-        A figure exists (without `force`), or the folder cannot be written to. Nothing is written then.
+        A figure exists (without `force`), the folder cannot be written to, or the theory has no bound for the
+        study. Nothing is written then.
     """
     import matplotlib
 
+    bounds: Bounds = {}
+    if bound:
+        from scenarios.bounds import study_bounds
+
+        bounds = study_bounds(study)
+
     target = Path(folder)
-    with matplotlib.rc_context(_SETTINGS):
-        drawn = _draw(study)
+    with matplotlib.rc_context(STYLE):
+        drawn = _draw(study, bounds)
         if not drawn:
             raise UserError(f"{study.path}: holds no complete round yet, there is nothing to draw")
         paths = {name: [target / f"{name}.{kind}" for kind in _FORMATS] for name in drawn}
@@ -73,19 +85,25 @@ def plot(study: Study, folder: str | Path, *, force: bool = False) -> list[Path]
         try:
             target.mkdir(parents=True, exist_ok=True)
             for name, figure in drawn.items():
-                for path in paths[name]:
-                    metadata = {"Date": None} if path.suffix == ".svg" else None
-                    figure.savefig(path, dpi=_DPI, metadata=metadata)
+                save(figure, target / name)
         except OSError as error:
             raise UserError(f"{target}: cannot be written to ({one_line(error)})") from error
     return [path for pair in paths.values() for path in pair]
 
 
-def _draw(study: Study) -> dict[str, Figure]:
+def save(figure: Figure, path: Path) -> list[Path]:
+    """Write a figure in every format: `path` with `.png` and `.svg`; the same figure gives the same files."""
+    paths = [path.with_name(f"{path.name}.{kind}") for kind in _FORMATS]
+    for one in paths:
+        figure.savefig(one, dpi=_DPI, metadata={"Date": None} if one.suffix == ".svg" else None)
+    return paths
+
+
+def _draw(study: Study, bounds: Bounds) -> dict[str, Figure]:
     drawn: dict[str, Figure] = {}
     measure = "regret" if bool(study.to_dataframe()["regret"].notna().any()) else "objective"
     for average in (False, True):
-        figure = _curves(study, measure, average)
+        figure = regret_figure(study, measure, average, {} if average else bounds)
         if figure is not None:
             drawn[f"{'average' if average else 'cumulative'}_{measure}"] = figure
     figure = _policies(study)
@@ -94,14 +112,14 @@ def _draw(study: Study) -> dict[str, Figure]:
     return drawn
 
 
-def _new(width: float, height: float) -> tuple[Figure, Axes]:
-    # A figure without pyplot: no window system, no global state, safe in any thread.
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure of so many inches, without pyplot: no window system, no global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
+    return figure
 
 
 def _columns(entries: int, most: int) -> int:
@@ -115,14 +133,35 @@ def _styles(study: Study) -> dict[str, Any]:
     return styles([spec.label for spec in agents], [spec.name for spec in agents])
 
 
-def _curves(study: Study, measure: str, average: bool) -> Figure | None:
-    """Draw the mean over trials with its 95 % band, round by round (the paper's figures 3 and 4)."""
+def regret_figure(
+    study: Study, measure: str, average: bool, bounds: Bounds | None = None, *, log: bool = False
+) -> Figure | None:
+    """Draw the mean over trials with its 95 % band, round by round (the paper's figures 3 and 4).
+
+    Parameters
+    ----------
+    study : Study
+    measure : {"regret", "objective"}
+    average : bool
+        Divide by the round.
+    bounds : mapping, optional
+        By agent, what the theory says that its cumulative regret stays below, (T,). Bounds are loose, and
+        the axis is logarithmic then.
+    log : bool, default False
+        A logarithmic axis in any case.
+
+    Returns
+    -------
+    Figure or None
+        None where no round is complete.
+    """
     from matplotlib.ticker import MaxNLocator
 
     found = curves(study, measure, average)
     if not found:
         return None
-    figure, axes = _new(6.4, 4.2)
+    figure = new_figure(6.4, 4.2)
+    axes = figure.add_subplot()
     look = _styles(study)
     trials = max(curve.trials for curve in found.values())
     top = 0.0
@@ -141,12 +180,26 @@ def _curves(study: Study, measure: str, average: bool) -> Figure | None:
     axes.set_title(f"{study.scenario.name}: {kind.lower()} {measure}, {band}", fontsize=10, loc="left")
     axes.set_xlim(1, study.scenario.rounds if study.scenario.rounds > 1 else 1.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if measure == "regret":
+    for label, bound in (bounds or {}).items():
+        colour = look[label][0]
+        axes.plot(
+            np.arange(1, len(bound) + 1),
+            bound,
+            color=colour,
+            linestyle=(0, (1, 2)),
+            label=f"bound of {label}",
+        )
+    if log or bounds:
+        axes.set_yscale("log")
+    elif measure == "regret":
         # Bands of few trials can dwarf the curves: they may leave the frame.
         tallest = max(float(curve.mean.max()) for curve in found.values())
         axes.set_ylim(0, 1.04 * max(tallest, min(top, 1.6 * tallest)) or None)
     figure.legend(
-        loc="outside lower center", ncols=_columns(len(found), 5), handlelength=2.6, columnspacing=1.6
+        loc="outside lower center",
+        ncols=_columns(len(found) + len(bounds or {}), 5),
+        handlelength=2.6,
+        columnspacing=1.6,
     )
     return figure
 
@@ -163,7 +216,8 @@ def _policies(study: Study) -> Figure | None:
     shared = study.optimum(1) if not study.scenario.environment.new_world_each_trial else None
     entries = len(facts["labels"])
     width = 0.84 / (len(bars) + (shared is not None))
-    figure, axes = _new(max(6.4, 1.3 * entries + 1.5), 4.2)
+    figure = new_figure(max(6.4, 1.3 * entries + 1.5), 4.2)
+    axes = figure.add_subplot()
     places = np.arange(entries)
     if shared is not None:
         axes.bar(

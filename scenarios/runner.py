@@ -198,9 +198,7 @@ def _world_key(scenario: Scenario, trial: int) -> str:
 def _learn_worlds(store: Store, scenario: Scenario, jobs: int, show: Progress) -> dict[str, dict[str, Any]]:
     """Learn and store the kernels and the optimum of every world that is not stored yet."""
     worlds = read_worlds(store.read())
-    needed = {tasks.GROUPS} if scenario.prior.samples else set()
-    if needed and tasks.needs_own(scenario):
-        needed.add(tasks.OWN)
+    needed = tasks.needed_priors(scenario)
     trials = {_world_key(scenario, trial): trial for trial in range(scenario.trials, 0, -1)}
     missing = [
         (key, trial)
@@ -209,16 +207,18 @@ def _learn_worlds(store: Store, scenario: Scenario, jobs: int, show: Progress) -
     ]
     if len(missing) == 1:
         key, trial = missing[0]
-        with show.stage(f"learning the kernels from {scenario.prior.samples} samples") as told:
+        prior = scenario.prior
+        origin = f"{prior.samples} samples" if prior.source == "samples" else f"the {prior.source}"
+        with show.stage(f"learning the kernels from {origin}") as told:
             priors = tasks.learn_priors(scenario, trial, told)
         with show.stage("searching the true optimum"):
             optimum = tasks.find_optimum(scenario, trial)
         store.set_world(key, tasks.world_seed(scenario, trial), priors, optimum)
     elif missing:
         data, source = scenario.model_dump(mode="json"), scenario.source
-        calls = [_call(_learn_keyed, key, data, source, trial) for key, trial in missing]
+        calls = [call(_learn_keyed, key, data, source, trial) for key, trial in missing]
         with show.stage(f"learning the kernels and the optimum of {len(missing)} worlds") as told:
-            for count, (key, world) in enumerate(_spread(calls, jobs), start=1):
+            for count, (key, world) in enumerate(spread(calls, jobs), start=1):
                 told(f"{count} done")
                 store.set_world(key, world["seed"], world["priors"], world["optimum"])
     return read_worlds(store.read())
@@ -262,7 +262,7 @@ def _run_tasks(
         return
     data, source = scenario.model_dump(mode="json"), scenario.source
     calls = [
-        _call(
+        call(
             tasks.run_remote,
             data,
             source,
@@ -276,17 +276,18 @@ def _run_tasks(
         for trial, label in todo
     ]
     try:
-        for _ in _spread(calls, jobs):
+        for _ in spread(calls, jobs):
             pass
     except BrokenExecutor as error:
         raise RuntimeError("a worker process died: killed, or out of memory") from error
 
 
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a call to be made by `spread`."""
     return joblib.delayed(function)(*arguments)
 
 
-def _spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
+def spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
     """Yield the results of calls in the order in which they end, over `jobs` worker processes."""
     if jobs == 1:
         for function, arguments, options in calls:
@@ -301,7 +302,13 @@ def _spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
         return_as="generator_unordered",
         initializer=_ignore_interrupts,
     )
-    yield from parallel(calls)
+    # A worker inherits what is blocked while it is started, before it can ignore anything itself.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        results = parallel(calls)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    yield from results
 
 
 def _ignore_interrupts() -> None:

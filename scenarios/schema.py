@@ -24,6 +24,9 @@ from scenarios.errors import UserError, nearest
 Family = Literal["rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq"]
 SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
 FAMILY = 'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq"'
+SOURCE = (
+    'one of "samples", "environment" (the kernels that a drawn world names), "rounds" (each trial\'s own)'
+)
 KERNEL = '"composed" (the sum of the groups\' kernels) or "own" (fitted to the composed values)'
 BETA = '"auto" or a number above 0'
 
@@ -75,17 +78,21 @@ class PriorSpec(_Table):
 
     Attributes
     ----------
+    source : {"samples", "environment", "rounds"}, default "samples"
+        Samples outside the trials; or the kernels and noise that the trial's world was drawn from, which the
+        environment names; or each trial's own rounds.
     family : str, default "rbf"
-        Kernel family.
+        Kernel family, where kernels are learned.
     samples : int, default 1000
         Samples outside the trials from which kernels are learned, then frozen; 0: each trial
-        learns from its own rounds.
+        learns from its own rounds. Without meaning for the other sources.
     restarts : int, default 2
         Restarts of the marginal likelihood's maximisation.
     kernel : {"composed", "own"}, default "composed"
         Kernel of the agents with aggregate feedback.
     """
 
+    source: Literal["samples", "environment", "rounds"] = Field(default="samples", description=SOURCE)
     family: Family = Field(default="rbf", description=FAMILY)
     samples: int = Field(default=1000, description=SAMPLES)
     restarts: int = Field(default=2, ge=0, description="a whole number, 0 or more")
@@ -97,6 +104,11 @@ class PriorSpec(_Table):
         if samples != 0 and samples < 2:
             raise ValueError(SAMPLES)
         return samples
+
+    @property
+    def given(self) -> bool:
+        """Whether agents are handed their prior before the first round; else they learn it in the trial."""
+        return self.source == "environment" or (self.source == "samples" and self.samples > 0)
 
 
 class ExplorationSpec(_Table):
@@ -131,7 +143,10 @@ class AgentSpec(_Table):
     """
 
     name: str = Field(description="the name of an agent")
-    label: str = Field(default="", description="a short text")
+    label: str = Field(
+        pattern=r"^[^\x00-\x1f,]{1,60}$",
+        description="1 to 60 characters on one line, without a comma",
+    )
     delta: float | None = Field(
         default=None, gt=0, lt=1, description="a number between 0 and 1, both excluded"
     )
@@ -144,7 +159,7 @@ class AgentSpec(_Table):
     def _from_name(cls, value: object) -> object:
         table = {"name": value} if isinstance(value, str) else value
         if isinstance(table, Mapping) and isinstance(table.get("name"), str):
-            return {**table, "label": table.get("label") or table["name"]}
+            return {"label": table["name"], **table}
         return table
 
 
@@ -171,8 +186,8 @@ class Scenario(_Table):
     )
     title: str = Field(default="", description="a line of text")
     description: str = Field(default="", description="text")
-    rounds: int = Field(ge=1, description="a whole number, 1 or more")
-    trials: int = Field(ge=1, description="a whole number, 1 or more")
+    rounds: int = Field(ge=1, le=10**6, description="a whole number, 1 or more, at most 1,000,000")
+    trials: int = Field(ge=1, le=10**5, description="a whole number, 1 or more, at most 100,000")
     seed: int = Field(default=0, ge=0, description="a whole number, 0 or more")
     environment: EnvironmentSpec = Field(description="a table with a name and options")
     prior: PriorSpec = Field(default_factory=PriorSpec, description="a table")
@@ -230,7 +245,8 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
     merged = {**data, **given}
     if "samples" in given:
         prior = data.get("prior", {})
-        merged["prior"] = {**prior, "samples": merged.pop("samples")} if isinstance(prior, Mapping) else prior
+        samples = {"source": "samples", "samples": merged.pop("samples")}
+        merged["prior"] = {**prior, **samples} if isinstance(prior, Mapping) else prior
     if "agents" in given:
         merged["agents"] = [_declared(data, label) for label in given["agents"]]
     try:

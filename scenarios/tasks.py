@@ -102,6 +102,16 @@ def check(scenario: Scenario) -> Environment:
         An unknown or impossible environment or agent.
     """
     environment = build_environment(scenario, trial=1)
+    if scenario.prior.source == "environment":
+        try:
+            bridges.known_prior(environment)
+        except ValueError as error:
+            raise UserError(f'{scenario.source}: prior.source = "environment": {one_line(error)}') from error
+        if needs_own(scenario):
+            raise UserError(
+                f'{scenario.source}: prior.source = "environment" names the groups\' kernels; '
+                'accepted for an agent\'s kernel: "composed"'
+            )
     for index, spec in enumerate(scenario.agents):
         where = f"{scenario.source}: agents[{index}]"
         if spec.name not in optimizer.agent_names():
@@ -118,8 +128,15 @@ def needs_own(scenario: Scenario) -> bool:
     return any((spec.kernel or scenario.prior.kernel) == "own" for spec in scenario.agents)
 
 
+def needed_priors(scenario: Scenario) -> set[str]:
+    """Return which priors have to be there before the first round: none where no agent learns."""
+    if not scenario.prior.given or not any(spec.name in optimizer.GP_AGENTS for spec in scenario.agents):
+        return set()
+    return {GROUPS, OWN} if needs_own(scenario) else {GROUPS}
+
+
 def learn_priors(scenario: Scenario, trial: int, told: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Learn the kernels of a trial's world from samples outside the trial.
+    """Return the kernels of a trial's world: learned from samples outside the trial, or named by the world.
 
     Parameters
     ----------
@@ -132,13 +149,15 @@ def learn_priors(scenario: Scenario, trial: int, told: Callable[[str], None] | N
     -------
     dict
         Prior of the groups, and of the composed value where an agent uses its own kernel; as
-        JSON-able dicts. Empty if the scenario takes no samples.
+        JSON-able dicts. Empty if every trial learns them from its own rounds.
     """
     prior = scenario.prior
-    if prior.samples == 0:
+    if not needed_priors(scenario):
         return {}
     with threadpool_limits(1):
         environment = build_environment(scenario, trial)
+        if prior.source == "environment":
+            return {GROUPS: bridges.known_prior(environment).to_dict()}
         settings: dict[str, Any] = {
             "family": prior.family,
             "samples": prior.samples,

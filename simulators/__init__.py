@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simulators.flu_ode import FluODE
     from simulators.policy_space import PolicySpace
     from simulators.registry import make, names, register
+    from simulators.synthetic import Synthetic
 
 __all__ = [
     "Environment",
@@ -21,6 +22,7 @@ __all__ = [
     "Outcomes",
     "PolicySpace",
     "SimulationError",
+    "Synthetic",
     "check_environment",
     "make",
     "names",
@@ -33,6 +35,7 @@ _homes = {
     "Outcomes": "environment",
     "PolicySpace": "policy_space",
     "SimulationError": "environment",
+    "Synthetic": "synthetic",
     "check_environment": "check",
     "make": "registry",
     "names": "registry",

@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import qmc
 from scipy.stats import t as student_t
 
 from simulators.environment import Environment, Outcomes
 from simulators.policy_space import PolicySpace
+
+PROBES = 8
+"""Feasible policies that are tried, spread over the space."""
 
 STEPS = 12
 """Repeated steps that are averaged to compare with ``expected``."""
@@ -108,12 +112,13 @@ class _Checker:
             with self.blaming("current_policy must lie in the policy space"):
                 space.check(current)
         with self.blaming("no feasible policy could be found in policy_space"):
-            self.policies = _feasible(space, 4)
+            self.policies = _feasible(space, PROBES)
         return J > 0 and bool(self.policies)
 
     def steps(self) -> None:
         """Take one step a policy: the answer's form, and what else the step touched."""
         J = len(self.env.groups)
+        silent = np.ones(J, dtype=bool)
         global_numpy, global_python = np.random.get_state(), random.getstate()  # noqa: NPY002
         for policy in self.policies:
             tried = np.array(policy)
@@ -123,6 +128,7 @@ class _Checker:
             if outcomes is None:
                 continue
             values = np.asarray(outcomes.values)
+            silent &= np.isnan(values)
             if np.isinf(values).any():
                 self.find(f"step returned an infinite outcome at {_text(policy)}")
             if np.isnan(values).all():
@@ -138,6 +144,9 @@ class _Checker:
                     self.find(f"noise_variance must be finite and not negative; it is {variance.tolist()}")
             if not isinstance(outcomes.info, Mapping):
                 self.find(f"Outcomes.info must be a mapping; it is {type(outcomes.info).__name__}")
+        if silent.any() and not silent.all():
+            names = ", ".join(str(self.env.groups[j]) for j in np.flatnonzero(silent))
+            self.find(f"step never returned a number for {names}; nothing can be learned of such a group")
         same = all(np.array_equal(a, b) for a, b in zip(global_numpy, np.random.get_state(), strict=True))  # noqa: NPY002
         if not same or random.getstate() != global_python:
             self.find("step or reset changed the global random state; draw from self.rng only")
@@ -296,7 +305,10 @@ def _feasible(space: PolicySpace, n: int) -> list[Any]:
         return [int(row) for row in rng.choice(rows, size=n)]
     assert space.bounds is not None
     project: Callable[[Any], Any] = space.project
-    return [project(rng.uniform(space.bounds.lb, space.bounds.ub)) for _ in range(n)]
+    # A Latin hypercube: every entry is tried low and high.
+    spread = qmc.LatinHypercube(space.d, rng=rng).random(n)
+    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
+    return [project(lower + share * (upper - lower)) for share in spread]
 
 
 def _infeasible(space: PolicySpace) -> list[tuple[Any, str]]:

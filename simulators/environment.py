@@ -176,7 +176,7 @@ class Environment(ABC):
         raise NotImplementedError(f"{self.name}: the noise-free outcomes are unknown")
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> NDArray[np.float64]:
-        """Return the objective ``g`` of outcomes; the plain sum unless overridden.
+        """Return the objective ``g`` of outcomes; the sum weighted by :meth:`weights` unless overridden.
 
         Parameters
         ----------
@@ -191,7 +191,15 @@ class Environment(ABC):
             The composed values, in ``objective_unit``; ``nan`` where a group is missing.
         """
         # One memory layout, hence one order of summation: a row's value must not depend on its neighbours.
-        total: NDArray[np.float64] = np.ascontiguousarray(outcomes, dtype=float).sum(axis=-1)
+        values = np.ascontiguousarray(outcomes, dtype=float)
+        if type(self).weights is not Environment.weights:
+            J = values.shape[-1]
+            rows = np.reshape(policies, (-1,) if self.policy_space.finite else (-1, self.policy_space.d))
+            weights = np.asarray(self.weights(rows), dtype=float)
+            if weights.shape != (len(rows), J):
+                raise ValueError(f"weights must have shape {(len(rows), J)}; it has {weights.shape}")
+            values = values * weights.reshape(*values.shape[:-1], J)
+        total: NDArray[np.float64] = values.sum(axis=-1)
         return total
 
     def weights(self, policies: ArrayLike) -> NDArray[np.float64] | None:

@@ -15,6 +15,7 @@ Factory = Callable[..., Environment]
 # "module:attribute" strings are imported when first made, so that listing names costs nothing.
 _factories: dict[str, Factory | str] = {
     "flu-ode": "simulators.flu_ode:FluODE",
+    "synthetic": "simulators.synthetic:Synthetic",
 }
 
 

@@ -113,6 +113,62 @@ def test_missing_group_is_taught_to_the_decomposed_agent_only():
     assert [len(group) for group in aggregate._model.groups] == [25]
 
 
+@pytest.mark.parametrize("name", ["d-gpucb", "d-ei", "gp-ucb"])
+def test_group_that_is_never_observed_does_not_end_the_run(name):
+    environment = Bowl(faults={t: [False, True] for t in range(1, 20)})
+    done = list(Loop(environment, make_agent(name, environment), seed=0).run(8))
+    assert [r.status for r in done] == ["partial"] * 8
+
+
+def test_step_that_returns_something_else_is_named_in_one_line():
+    class Careless(Bowl):
+        def step(self, policy):
+            if policy[0] >= 0:
+                return [1.0, 2.0]
+            raise RuntimeError("never")
+
+    class Talkative(Bowl):
+        def step(self, policy):
+            raise RuntimeError("licence server\nnot found")
+
+    for environment, message in ((Careless(), "must return Outcomes, not list"), (Talkative(), "server not")):
+        failed = next(Loop(environment, make_agent("random", environment), seed=0).run(1))
+        assert failed.status == "failed" and message in failed.error and "\n" not in failed.error
+
+
+def test_environment_that_lacks_an_attribute_is_sent_to_the_checker():
+    class Bare(Environment):
+        groups = ("a",)
+
+        def step(self, policy):
+            return Outcomes(np.ones(1))
+
+    with pytest.raises(ValueError, match="Bare lacks policy_space, .*check_environment"):
+        make_agent("ei", Bare())
+
+
+def test_weights_alone_make_the_objective_that_agent_and_loop_share():
+    class Weighted(Bowl):
+        compose = Environment.compose
+
+        def weights(self, policies):
+            return np.stack([np.ones(len(policies)), 2 + np.asarray(policies)[:, 0]], axis=1)
+
+    environment, x = Weighted(), np.array([[0.2, 0.1], [0.5, 0.4]])
+    expected = environment.expected(x)
+    composed = expected[:, 0] + (2 + x[:, 0]) * expected[:, 1]
+    np.testing.assert_allclose(environment.compose(expected, x), composed)
+    np.testing.assert_allclose(composition(environment).unsigned(expected, x), composed)
+
+
+def test_space_with_one_feasible_policy_has_that_optimum():
+    environment = Bowl()
+    environment.policy_space = PolicySpace(
+        ("a", "b"), ("1", "1"), bounds=Bounds([0, 0], [1, 1]), constraint=LinearConstraint([1, 1], -np.inf, 0)
+    )
+    np.testing.assert_array_equal(find_optimum(environment).policy, [0, 0])
+
+
 @pytest.mark.parametrize(
     ("fault", "message"), [("raise", "the solver diverged"), (np.inf, "infinite"), ([True, True], "nan")]
 )

@@ -52,6 +52,28 @@ def test_every_gp_agent_learns_its_own_kernels_without_a_prior(name):
     np.testing.assert_allclose(agent.recommend().policy, [0.3, 0.6], atol=0.15)
 
 
+@pytest.mark.parametrize("name", GP)
+@pytest.mark.parametrize("seed", range(3))
+def test_few_rounds_without_a_prior_do_not_extrapolate_with_confidence(name, seed):
+    """Five observations do not tell a length scale: predictions must stay at the scale of what was seen."""
+    composition = Composition(
+        3, weights=lambda X: np.stack([np.ones(len(X)), 2 * np.ones(len(X)), 3 + X[:, 0]], axis=1)
+    )
+
+    def truth(X):
+        return np.stack([np.sin(3 * X[:, 0]), -((X[:, 1] - 0.4) ** 2), X[:, 0] * X[:, 1]], axis=1)
+
+    space = SearchSpace(BOX, LinearConstraint([1, 1], -np.inf, 1.5))
+    agent = make_agent(name, space, composition, seed=seed)
+    rng = np.random.default_rng(seed)
+    for _ in range(9):
+        x = agent.ask()
+        observe(agent, x, truth(x) + 0.01 * rng.standard_normal((1, 3)), composition)
+    best = agent.recommend()
+    actual = composition.unsigned(truth(best.policy[None]), best.policy[None])[0]
+    assert abs(best.mean - actual) < 0.7  # the objective ranges over 0..2.7
+
+
 @pytest.mark.parametrize("name", agent_names())
 @pytest.mark.parametrize("with_prior", [True, False])
 def test_ask_works_with_no_observation_and_with_one(name, with_prior):

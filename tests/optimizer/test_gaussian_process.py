@@ -162,6 +162,13 @@ def test_white_kernel_is_noise_of_the_observations_as_in_scikit_learn():
     )
 
 
+def test_points_of_another_width_are_refused():
+    gp = GaussianProcess(RBF(0.3), 0.1).observe(np.eye(2), [1.0, 2.0])
+    for misuse in (lambda: gp.predict(np.ones((4, 1))), lambda: gp.observe([[1.0]], [1.0])):
+        with pytest.raises(ValueError, match="2 entries, not 1"):
+            misuse()
+
+
 @pytest.mark.parametrize(
     ("X", "y", "noise", "message"),
     [

@@ -241,9 +241,7 @@ def test_information_gain_bounds_the_widths_with_one_constant_a_group(seed, leve
 
 
 def group_cases(prior, points, rounds):
-    return [
-        (k, points, rounds, noise) for k, noise in zip(prior.kernels, prior.noise_variances, strict=True)
-    ]
+    return [(k, points, rounds, noise) for k, noise in zip(prior.kernels, prior.noise_variances, strict=True)]
 
 
 def test_no_smaller_constant_would_do_where_noise_is_large():

@@ -17,18 +17,18 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    for command in ("list", "run", "show", "compare", "plot", "export"):
+    for command in ("list", "run", "show", "compare", "plot", "export", "reproduce"):
         assert f"  {command} " in done.stdout
 
 
 def test_every_command_has_help_with_an_example(policyloop):
-    for command in ("run", "compare", "plot", "export"):
+    for command in ("run", "compare", "plot", "export", "reproduce"):
         code, out, _ = policyloop(command, "--help")
         assert code == 0 and "For example:" in out and f"policyloop {command} " in out
 
 
 def test_the_catalogue_is_valid_and_listed(policyloop):
-    assert catalogue.names() == ["flu", "flu-treatment"]
+    assert catalogue.names() == ["flu", "flu-treatment", "synthetic"]
     code, out, _ = policyloop("list")
     for name in catalogue.names():
         assert load(name).name == name and load(name).title and name in out

@@ -127,6 +127,32 @@ def test_ctrl_c_keeps_every_finished_round_and_says_how_to_go_on(jobs, flu, undi
     assert [path.name for path in tmp_path.iterdir()] == ["stopped.sqlite"]
 
 
+def test_sigterm_of_a_scheduler_keeps_every_finished_round_too(flu, undisturbed, tmp_path):
+    out = tmp_path / "stopped.sqlite"
+    process = start(flu, out)
+    wait_for_rounds(process, out, 9)
+    process.terminate()
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130 and "--resume" in error and "Traceback" not in error
+    assert_same(run(load(flu), out=out, resume=True), undisturbed)
+    assert [path.name for path in tmp_path.iterdir()] == ["stopped.sqlite"]
+
+
+def test_ctrl_c_while_the_workers_start_prints_no_traceback(flu, tmp_path):
+    process = start(flu, tmp_path / "stopped.sqlite", "--jobs", "2")
+    while not workers_of(process):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in error
+
+
+def workers_of(process):
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if any("popen_loky" in word for word in child.cmdline())]
+
+
 def test_ctrl_c_before_the_first_round_leaves_nothing(flu, tmp_path):
     out = tmp_path / "stopped.sqlite"
     process = start(flu, out, "--samples", "3000")  # minutes of learning
@@ -144,12 +170,7 @@ def test_a_killed_worker_loses_no_finished_round(flu, undisturbed, tmp_path):
     out = tmp_path / "lost.sqlite"
     process = start(flu, out, "--jobs", "2")
     stored = wait_for_rounds(process, out, 9)
-    workers = [
-        child
-        for child in psutil.Process(process.pid).children(recursive=True)
-        if any("popen_loky" in word for word in child.cmdline())
-    ]
-    workers[0].kill()
+    workers_of(process)[0].kill()
     _, error = process.communicate(timeout=60)
     assert process.returncode == 1 and "a worker process died" in error and "--resume" in error
     assert stored <= len(Study(out).to_dataframe()) < 60

@@ -177,7 +177,7 @@ CASES = [
     (lambda: broken(expected=lambda self, x: np.ones(2)), r"expected must have shape"),
     (lambda: broken(expected=lambda self, x: np.exp(-np.asarray(x)) - np.mean(x)), "alone and among others"),
     (lambda: stepping(lambda e, x, o: Outcomes(o.values + 1)), "expected of group 'in' is"),
-    (lambda: broken(compose=lambda self, y, x: np.sum(y)), r"compose of 4 rows must have shape \(4,\)"),
+    (lambda: broken(compose=lambda self, y, x: np.sum(y)), r"compose of 8 rows must have shape \(8,\)"),
     (
         lambda: broken(
             compose=lambda self, y, x: np.sum(y, axis=-1) - np.min(y), weights=lambda self, x: None
@@ -193,6 +193,14 @@ CASES = [
     (lambda: broken(bounds=np.array([1.0])), "bounds must be 2 numbers"),
     (lambda: broken(has_memory=True), "has_memory=True needs get_state and set_state"),
     (Unpicklable, "cannot be pickled"),
+    (
+        lambda: stepping(lambda e, x, o: o if x[0] < 0.5 else raise_error(ZeroDivisionError("half"))),
+        "step failed at the feasible policy .* ZeroDivisionError: half",
+    ),
+    (
+        lambda: stepping(lambda e, x, o: Outcomes(o.values * np.array([1.0, np.nan]))),
+        "never returned a number for out",
+    ),
 ]
 
 

@@ -1,0 +1,41 @@
+"""The entry point: a user's package that shadows one of ours is named, not stumbled over."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import policyloop
+
+ROOT = Path(__file__).parents[1]
+
+
+def python(code, cwd):
+    """Run code as a user's script in a folder would, with that folder first on the import path."""
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(cwd)!r}, {str(ROOT)!r}]\n{code}"],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("package", policyloop.PACKAGES)
+def test_command_line_names_what_shadows_it_in_one_line(tmp_path, package):
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").touch()
+    done = python("import policyloop; policyloop.main()", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and f"{package!r} at {tmp_path / package} shadows" in done.stderr
+
+
+def test_importing_bridges_beside_a_package_called_simulators_says_so(tmp_path):
+    (tmp_path / "simulators.py").touch()
+    done = python("import bridges", tmp_path)
+    assert "ImportError: 'simulators' at" in done.stderr and "rename it" in done.stderr
+
+
+def test_without_a_shadow_the_packages_are_our_own(tmp_path):
+    assert policyloop.shadowed() is None
+    assert python("import bridges, policyloop; print(policyloop.__version__)", tmp_path).returncode == 0
