@@ -30,8 +30,8 @@ class RowStorage:
     Parameters
     ----------
     dtype : {"float64", "float32"}, default="float64"
-        Of exact rows. float32 halves time and memory. Its rounding, 1e-7 of the prior variance, reaches the posterior
-        mean multiplied by the signal-to-noise ratio: not for noise far below the signal.
+        Of exact rows. float32 halves time and memory. Its rounding, 1e-7 of the prior variance, reaches the
+        posterior mean multiplied by the signal-to-noise ratio: not for noise far below the signal.
     rank_tolerance : float, optional
         Store a pivoted Cholesky factor of the kernel matrix instead, stopped where the largest variance that
         it misses is below this share of the largest prior variance. For smooth kernels 1e-10 takes a few

@@ -81,10 +81,10 @@ def list_scenarios(debug: Debug = False) -> None:
 
     Any scenario can be run by its name; your own scenario file is run by its path.
     """
-    import optimizer
-    import simulators
     from rich.table import Table
 
+    import optimizer
+    import simulators
     from scenarios.catalogue import load, names
 
     table = Table()
