@@ -1,0 +1,24 @@
+"""Weather stations: where they are and what they read at one moment, and importers of common formats.
+
+Every importer returns the :class:`Stations` and an :class:`ImportReport` of what it read, dropped or clipped,
+and why. What cannot be imported at all is a ``ValueError`` of one line that names the file and the row.
+"""
+
+from simulators.stations.data_frame import from_dataframe
+from simulators.stations.delimited import read_csv
+from simulators.stations.iem_asos import read_iem_asos
+from simulators.stations.import_report import Finding, ImportReport
+from simulators.stations.openweathermap import read_openweathermap
+from simulators.stations.snapshot import default_snapshot
+from simulators.stations.station_set import Stations
+
+__all__ = [
+    "Finding",
+    "ImportReport",
+    "Stations",
+    "default_snapshot",
+    "from_dataframe",
+    "read_csv",
+    "read_iem_asos",
+    "read_openweathermap",
+]

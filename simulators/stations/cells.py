@@ -1,0 +1,121 @@
+"""From the cells of a table to numbers and times, with what stands for missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+MISSING_WORDS = r"(?i:|m|na|n/a|nan|nat|null|none|missing|-+|\?+|/+(kt|mps|kmh)?)"
+"""Words for missing; M is the IEM's, slashes are those of METAR reports."""
+
+SENTINELS = (-9999.0, -999.9, -999.0, 999.0, 999.9, 9999.0, 9999.9)
+"""Numbers for missing, none of which any reading can be."""
+
+_OFFSET = r"(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
+_TIME_OF_DAY = r"\d:\d\d|T\d|\d \d"
+
+
+def numbers(cells: pd.Series[str]) -> tuple[Floats, Mask, Mask]:
+    """Return the numbers of a column, and which cells are missing or cannot be read.
+
+    Parameters
+    ----------
+    cells : (n,) series
+        Text, or numbers.
+
+    Returns
+    -------
+    values : (n,) array
+        nan where missing or unreadable.
+    missing : (n,) array of bool
+        Empty cells, the words of `MISSING_WORDS` and the numbers of `SENTINELS`.
+    unreadable : (n,) array of bool
+        Text that is no number, and numbers that are not finite.
+    """
+    text = stripped(cells)
+    values = pd.to_numeric(text, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    words = text.str.fullmatch(MISSING_WORDS).to_numpy(dtype=bool)
+    missing = words | np.isin(values, SENTINELS)
+    unreadable = ~missing & ~np.isfinite(values)
+    return np.where(missing | unreadable, np.nan, values), missing, unreadable
+
+
+def examples(cells: pd.DataFrame, which: Mask) -> str:
+    """Return up to three different cells of some rows, as a message quotes them.
+
+    Parameters
+    ----------
+    cells : (n, m) frame
+        Text, or numbers.
+    which : (n,) array of bool
+        The rows, of which the first thousand are looked at.
+
+    Returns
+    -------
+    str
+        Such as ``"'M', an empty cell"``.
+    """
+    shown = cells.iloc[np.flatnonzero(which)[:1000]]
+    different = dict.fromkeys(text for name in shown for text in stripped(shown[name]))
+    return ", ".join(repr(text) if text else "an empty cell" for text in list(different)[:3])
+
+
+def stripped(cells: pd.Series[str]) -> pd.Series[str]:
+    """Return the cells as text without spaces around it; "" for missing."""
+    return cells.astype("string").fillna("").str.strip()
+
+
+def times(
+    cells: pd.Series[str], unit: str | None, time_zone: str | None
+) -> tuple[NDArray[np.datetime64], Mask, Mask]:
+    """Return the times of a column in UTC.
+
+    Parameters
+    ----------
+    cells : (n,) series
+        ISO 8601 text, datetimes, or Unix seconds.
+    unit : str or None
+        ``"unix"``, a format of ``strptime``, or None for ISO 8601.
+    time_zone : str or None
+        That of times without an offset, such as ``"America/Chicago"``; UTC if None.
+
+    Returns
+    -------
+    values : (n,) array of datetime64[s]
+        NaT where missing, unreadable, or skipped or repeated by a change of the clock.
+    unreadable : (n,) array of bool
+        Cells that are not missing, and of which nothing could be made.
+    naive : (n,) array of bool
+        Times without an offset.
+
+    Raises
+    ------
+    ValueError
+        Unknown time zone.
+    """
+    text = stripped(cells)
+    missing = text.str.fullmatch(MISSING_WORDS).to_numpy(dtype=bool)
+    naive = np.zeros(len(text), dtype=bool)
+    if unit == "unix":
+        seconds = pd.to_numeric(text, errors="coerce")
+        utc = pd.to_datetime(seconds.where(seconds.abs() < 1e11), unit="s", utc=True, errors="coerce")
+    else:
+        has_offset = text.str.contains(_OFFSET) & text.str.contains(_TIME_OF_DAY)
+        naive = ~has_offset.to_numpy(dtype=bool) & ~missing
+        form = unit or "ISO8601"
+        utc = pd.to_datetime(text.mask(naive | missing), format=form, utc=True, errors="coerce")
+        local = pd.to_datetime(text.where(naive), format=form, errors="coerce", utc=True).dt.tz_localize(None)
+        try:
+            placed = local.dt.tz_localize(time_zone or "UTC", ambiguous="NaT", nonexistent="NaT")
+        except (KeyError, ValueError, OSError):
+            raise ValueError(
+                f"unknown time zone {time_zone!r}; accepted: names such as 'America/Chicago'"
+            ) from None
+        utc = utc.fillna(placed.dt.tz_convert("UTC"))
+    values = utc.dt.tz_localize(None).to_numpy(dtype="datetime64[s]")
+    unreadable = np.isnat(values) & ~missing
+    return values, unreadable, naive & ~np.isnat(values)

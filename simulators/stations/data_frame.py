@@ -1,0 +1,77 @@
+"""Stations from a pandas DataFrame, by a map of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from simulators.stations.column_map import check_map
+from simulators.stations.gather import Moment, RepeatedPlaces, gather
+from simulators.stations.import_report import ImportReport, Journal
+from simulators.stations.station_set import Stations
+
+
+def from_dataframe(
+    frame: pd.DataFrame,
+    columns: Mapping[str, str],
+    units: Mapping[str, str],
+    *,
+    source: str = "DataFrame",
+    time_zone: str | None = None,
+    at: Moment = None,
+    repeated_places: RepeatedPlaces = "keep",
+) -> tuple[Stations, ImportReport]:
+    """Return the stations that a DataFrame holds.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Numbers, text, or times with or without a time zone. Its index does not count.
+    columns : mapping of quantity to column name
+        As for :func:`simulators.stations.read_csv`.
+    units : mapping of quantity to unit
+        As for :func:`simulators.stations.read_csv`.
+    source : str
+        What messages and the report call the table.
+    time_zone, at, repeated_places
+        As for :func:`simulators.stations.read_csv`.
+
+    Returns
+    -------
+    stations : Stations
+    report : ImportReport
+        Rows are counted from 1.
+
+    Raises
+    ------
+    ValueError
+        No rows, a column that is not there, a unit that is not given, or all rows dropped; names the source.
+    """
+    names = [str(name) for name in frame.columns]
+    check_map(columns, units, names, source)
+    cells = pd.DataFrame(
+        {
+            quantity: _plain(frame.iloc[:, names.index(column)]).to_numpy()
+            for quantity, column in columns.items()
+        }
+    )
+    return gather(
+        cells,
+        Journal(np.arange(1, len(frame) + 1)),
+        source=source,
+        units=units,
+        time_zone=time_zone,
+        at=at,
+        repeated_places=repeated_places,
+    )
+
+
+def _plain(column: pd.Series) -> pd.Series:
+    """Return a column as text, whole numbers without a decimal point (an id with gaps is stored as float)."""
+    if pd.api.types.is_float_dtype(column):
+        whole = column.dropna()
+        if len(whole) and (np.isfinite(whole) & (whole == whole.round()) & (whole.abs() < 2**53)).all():
+            return column.astype("Int64").astype("string")
+    return column.astype("string")

@@ -1,0 +1,116 @@
+"""What an import read, dropped, clipped or changed, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Action = Literal["dropped", "clipped", "changed", "noted"]
+
+FIRST_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing an import did, or noticed, and to how many rows.
+
+    Attributes
+    ----------
+    action : {"dropped", "clipped", "changed", "noted"}
+        ``noted`` rows were kept as they are.
+    reason : str
+        Why.
+    count : int
+        Rows concerned.
+    rows : tuple of int
+        The first of them: lines of a file, counted from 1 with its header, or rows of a table, from 1.
+    """
+
+    action: Action
+    reason: str
+    count: int
+    rows: tuple[int, ...]
+
+    def __str__(self) -> str:
+        more = ", .." if self.count > len(self.rows) else ""
+        return f"{self.action} {self.count}: {self.reason} (row {', '.join(map(str, self.rows))}{more})"
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What became of the rows of one source.
+
+    Attributes
+    ----------
+    source : str
+        The file, or what the caller named the table.
+    rows : int
+        Rows read, without header, comments and blank lines.
+    stations : int
+        Stations kept: ``rows`` less those dropped.
+    findings : tuple of Finding
+        In the order in which the import came across them. A row is dropped for the first reason that holds.
+    """
+
+    source: str
+    rows: int
+    stations: int
+    findings: tuple[Finding, ...]
+
+    def count(self, action: Action) -> int:
+        """Return the number of rows of all findings of one kind.
+
+        Parameters
+        ----------
+        action : {"dropped", "clipped", "changed", "noted"}
+            The kind.
+
+        Returns
+        -------
+        int
+        """
+        return sum(finding.count for finding in self.findings if finding.action == action)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values that JSON can hold.
+
+        Returns
+        -------
+        dict
+        """
+        return asdict(self)
+
+    def __str__(self) -> str:
+        head = f"{self.source}: {self.rows} rows read, {self.stations} stations kept"
+        return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
+
+
+class Journal:
+    """Collects the findings of an import while its rows are gone through.
+
+    Parameters
+    ----------
+    rows : (n,) array of int
+        The number of each row at its source.
+    """
+
+    def __init__(self, rows: NDArray[np.int64]) -> None:
+        self.rows = rows
+        self.alive = np.ones(len(rows), dtype=bool)
+        self.findings: list[Finding] = []
+
+    def note(self, action: Action, which: NDArray[np.bool_], reason: str) -> None:
+        """Record what was done to rows that are still there; ``dropped`` ends them."""
+        rows = self.rows[which & self.alive]
+        if action == "dropped":
+            self.alive &= ~which
+        if len(rows):
+            first = tuple(int(row) for row in np.sort(rows)[:FIRST_ROWS])
+            self.findings.append(Finding(action, reason, len(rows), first))
+
+    def remark(self, reason: str) -> None:
+        """Record a suspicion about all rows that are still there."""
+        self.note("noted", self.alive.copy(), reason)

@@ -1,0 +1,164 @@
+"""A set of weather stations with one reading each, in one set of units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LIMITS = {
+    "lon": (-180.0, 180.0),
+    "lat": (-90.0, 90.0),
+    "temperature": (180.0, 335.0),
+    "humidity": (0.0, 100.0),
+    "wind": (0.0, 115.0),
+}
+"""What a place or a reading can be: degrees, K, percent, m/s.
+
+The records on the ground are 184.0 K (Vostok 1983), 329.9 K (Death Valley 1913) and a gust of 113 m/s (Barrow
+Island 1996), says the World Meteorological Organization's archive of extremes.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Stations:
+    """Stations and what they read: temperature, humidity and wind (paper, section 8.2.3).
+
+    Attributes
+    ----------
+    ids : (n,) array of str
+        Unique.
+    names : (n,) array of str
+        "" where unknown.
+    lon, lat : (n,) array
+        Degrees east in -180..180 and degrees north.
+    time : (n,) array of datetime64[s]
+        Of the reading, UTC; NaT where unknown.
+    temperature : (n,) array
+        K.
+    humidity : (n,) array
+        Relative humidity, percent in 0..100.
+    wind : (n,) array
+        Wind speed, m/s.
+
+    Raises
+    ------
+    ValueError
+        No station, lengths that differ, an id twice, or a value that is missing or impossible; names the
+        station.
+    """
+
+    ids: NDArray[np.str_]
+    names: NDArray[np.str_]
+    lon: Floats
+    lat: Floats
+    time: NDArray[np.datetime64]
+    temperature: Floats
+    humidity: Floats
+    wind: Floats
+
+    def __post_init__(self) -> None:
+        dtypes = {"ids": "str", "names": "str", "time": "datetime64[s]"}
+        for field in fields(self):
+            array = np.array(getattr(self, field.name), dtype=np.dtype(dtypes.get(field.name, "float64")))
+            array.flags.writeable = False
+            object.__setattr__(self, field.name, array)
+            if array.shape != (len(self.ids),):
+                raise ValueError(
+                    f"stations: {field.name} has shape {array.shape}; expected {(len(self.ids),)}"
+                )
+        if not len(self.ids):
+            raise ValueError("stations: there is none")
+        unique, counts = np.unique(self.ids, return_counts=True)
+        for name in unique[counts > 1]:
+            raise ValueError(f"stations: the id {str(name)!r} is there more than once")
+        for quantity, (low, high) in LIMITS.items():
+            values = getattr(self, quantity)
+            for i in np.flatnonzero(~((values >= low) & (values <= high))):
+                raise ValueError(
+                    f"station {str(self.ids[i])!r}: {quantity} {values[i]:g} must be within {low:g}..{high:g}"
+                )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def readings(self) -> Floats:
+        """(n, 3) array: temperature in K, humidity in percent, wind in m/s."""
+        return np.stack([self.temperature, self.humidity, self.wind], axis=1)
+
+    @property
+    def central_longitude(self) -> float:
+        """The middle of the narrowest range of longitudes that holds all stations: where to centre a map.
+
+        The range may cross the antimeridian.
+        """
+        lon = np.unique(self.lon)
+        gaps = np.diff(lon, append=lon[0] + 360.0)
+        widest = int(gaps.argmax())
+        middle = lon[widest] + gaps[widest] / 2.0 + 180.0
+        return float((middle + 180.0) % 360.0 - 180.0)
+
+    @property
+    def crosses_antimeridian(self) -> bool:
+        """Whether the narrowest range of longitudes that holds all stations includes 180 degrees."""
+        lon = np.unique(self.lon)
+        return bool(len(lon) > 1 and np.diff(lon).max() > 360.0 - (lon[-1] - lon[0]))
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_] | list[int]) -> Stations:
+        """Return the stations of some rows.
+
+        Parameters
+        ----------
+        rows : (m,) array of int, or (n,) array of bool
+            Which.
+
+        Returns
+        -------
+        Stations
+
+        Raises
+        ------
+        ValueError
+            No row, or a row twice.
+        """
+        return Stations(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def within(self, west: float, south: float, east: float, north: float) -> Stations:
+        """Return the stations in a box, which crosses the antimeridian if ``west`` is greater than ``east``.
+
+        Parameters
+        ----------
+        west, south, east, north : float
+            Degrees, limits included.
+
+        Returns
+        -------
+        Stations
+
+        Raises
+        ------
+        ValueError
+            No station is there.
+        """
+        across = (self.lon >= west, self.lon <= east)
+        inside = across[0] & across[1] if west <= east else across[0] | across[1]
+        inside &= (self.lat >= south) & (self.lat <= north)
+        if not inside.any():
+            raise ValueError(
+                f"no station lies within {west:g}..{east:g} degrees east, {south:g}..{north:g} north"
+            )
+        return self.take(inside)
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a row a station, with the attributes as columns.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        return pd.DataFrame({field.name: getattr(self, field.name) for field in fields(self)})

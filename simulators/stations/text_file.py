@@ -1,0 +1,59 @@
+"""Lines of a text file, plain or gzip, with errors of one line that name the file and the row."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def lines(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[str]:
+    """Yield the lines of a file; whether it is gzip is told from its first bytes, not from its name.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    encoding : str
+        Of its text. A byte-order mark is left out.
+
+    Yields
+    ------
+    str
+        With its end of line.
+
+    Raises
+    ------
+    ValueError
+        The file is not there, cannot be read, is empty or damaged, a gzip file that ends too early, or not
+        text in this encoding; names the row.
+    """
+    row = 0
+    try:
+        with open(path, "rb") as file:
+            for row, raw in enumerate(_unpacked(file), 1):
+                line = raw.decode(encoding)
+                yield line.removeprefix("\ufeff") if row == 1 else line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: row {row + 1}: the gzip file is cut off or damaged ({error})") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: row {row}: not text in {encoding} ({error.reason})") from None
+    except LookupError:
+        raise ValueError(f"{path}: unknown encoding {encoding!r}") from None
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from None
+    if row == 0:
+        raise ValueError(f"{path}: row 1: the file is empty")
+
+
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    head = file.read(2)
+    file.seek(0)
+    if head == GZIP_MAGIC:
+        return iter(io.BufferedReader(gzip.GzipFile(fileobj=file)))
+    return iter(file)

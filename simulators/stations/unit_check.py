@@ -1,0 +1,56 @@
+"""Whether a column looks like another unit than the declared one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.units import UNITS, convert
+
+Floats = NDArray[np.float64]
+
+TYPICAL = {
+    "temperature": (233.0, 313.0),
+    "dew_point": (223.0, 303.0),
+    "wind": (0.0, 25.0),
+}
+"""Where the median over the stations of a region lies: K, K, m/s. Only a median outside is suspicious, so
+that degrees Celsius declared as Fahrenheit, or metres per second as knots, pass."""
+
+
+def suspicion(quantity: str, values: Floats, unit: str) -> str | None:
+    """Return what is odd about a column's unit, in a sentence, or None.
+
+    Parameters
+    ----------
+    quantity : {"temperature", "dew_point", "humidity", "wind"}
+        What the column holds.
+    values : (n,) array
+        In the declared unit; nan where missing.
+    unit : str
+        The declared unit.
+
+    Returns
+    -------
+    str or None
+    """
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return None
+    median = float(np.median(known))
+    if quantity == "humidity":
+        if unit == "percent" and known.max() <= 1.0:
+            return f"humidity in percent never exceeds {known.max():g}: it looks like a fraction"
+        if unit == "fraction" and median > 1.5:
+            return f"humidity as a fraction has the median {median:g}: it looks like percent"
+        return None
+    low, high = TYPICAL[quantity]
+
+    def plausible(candidate: str) -> bool:
+        return bool(low <= convert(median, quantity, candidate) <= high)
+
+    if plausible(unit):
+        return None
+    others = [candidate for candidate in UNITS[quantity] if candidate != unit and plausible(candidate)]
+    looks = f": it looks like {' or '.join(others)}" if others else ""
+    return f"{quantity.replace('_', ' ')} in {unit} has the median {median:g}{looks}" if others else None
