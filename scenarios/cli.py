@@ -369,5 +369,6 @@ def main() -> NoReturn:
     """Run the command line of this process; a scheduler's SIGTERM ends it as Ctrl-C does."""
     import signal
 
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    # Not the handler of SIGINT, which a shell sets to "ignore" for what it runs in the background.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(invoke(sys.argv[1:]))

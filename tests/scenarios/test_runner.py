@@ -62,8 +62,8 @@ def undisturbed(flu):
     return run(load(flu), out=flu.parent / "undisturbed.sqlite")
 
 
-def start(flu: Path, out: Path, *options: str) -> subprocess.Popen[str]:
-    """Run the command line in a process group of its own."""
+def start(flu: Path, out: Path, *options: str, background: bool = False) -> subprocess.Popen[str]:
+    """Run the command line in a process group of its own; in the background a shell ignores SIGINT."""
     return subprocess.Popen(
         [sys.executable, "-c", "from scenarios.cli import main; main()", "run", flu, "--out", out, *options],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -72,6 +72,7 @@ def start(flu: Path, out: Path, *options: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if background else None,
     )
 
 
@@ -127,9 +128,10 @@ def test_ctrl_c_keeps_every_finished_round_and_says_how_to_go_on(jobs, flu, undi
     assert [path.name for path in tmp_path.iterdir()] == ["stopped.sqlite"]
 
 
-def test_sigterm_of_a_scheduler_keeps_every_finished_round_too(flu, undisturbed, tmp_path):
+@pytest.mark.parametrize("background", [False, True])
+def test_sigterm_of_a_scheduler_keeps_every_finished_round_too(background, flu, undisturbed, tmp_path):
     out = tmp_path / "stopped.sqlite"
-    process = start(flu, out)
+    process = start(flu, out, background=background)
     wait_for_rounds(process, out, 9)
     process.terminate()
     _, error = process.communicate(timeout=30)
