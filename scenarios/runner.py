@@ -9,11 +9,13 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
 from scenarios import tasks
 from scenarios.errors import StudyInterrupted, UserError, one_line
@@ -302,7 +304,10 @@ def spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
         return_as="generator_unordered",
         initializer=_ignore_interrupts,
     )
-    # A worker inherits what is blocked while it is started, before it can ignore anything itself.
+    # A worker inherits what is blocked while it is started, before it can ignore anything itself. The
+    # resource trackers unblock the signal when they start, so they start first.
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         results = parallel(calls)
