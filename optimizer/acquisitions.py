@@ -114,28 +114,34 @@ class ProbabilityOfImprovement(Acquisition):
     ----------
     incumbent : float
         Value to improve on, as for `ExpectedImprovement`.
+    margin : float, default=0.0
+        By how much to improve on it (Kushner's epsilon), in the objective's unit. Without a margin, a policy
+        next to the incumbent is always more probable to improve than one further away: the search never
+        leaves the first policy that was better than expected.
     """
 
-    def __init__(self, incumbent: float) -> None:
+    def __init__(self, incumbent: float, margin: float = 0.0) -> None:
         self.incumbent = incumbent
+        self.margin = margin
 
     def __call__(self, mean: Array, variance: Array) -> Array:
-        """Probability of improving on the incumbent."""
-        gain = mean - self.incumbent
-        certain = np.heaviside(gain, 0.0)
-        return np.where(variance > 0, ndtr(gain / deviation(variance)), certain)
+        """Probability of improving on the incumbent by the margin."""
+        gain = self._gain(mean)
+        return np.where(variance > 0, ndtr(gain / deviation(variance)), np.heaviside(gain, 0.0))
 
     def score(self, mean: Array, variance: Array) -> Array:
         """z, of which the probability is a monotone function; without spread, plus or minus infinity."""
-        gain = mean - self.incumbent
+        gain = self._gain(mean)
         certain = np.where(gain > 0, np.inf, -np.inf)
         return np.where(variance > 0, gain / deviation(variance), certain)
 
     def partials(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """1 / s and -z / (2 s^2)."""
         s = deviation(variance)
-        gain = mean - self.incumbent
-        return 1 / s, -gain / (2 * s**3)
+        return 1 / s, -self._gain(mean) / (2 * s**3)
+
+    def _gain(self, mean: Array) -> Array:
+        return mean - (self.incumbent + self.margin)
 
 
 def log_improvement(z: Array) -> Array:

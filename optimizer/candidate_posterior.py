@@ -139,6 +139,14 @@ class CandidatePosterior:
         chosen = self._rows if rows is None else np.asarray(rows)
         return self._means[:, chosen].T, self._variances()[:, chosen].T
 
+    def prior_variance(self, rows: ArrayLike) -> Array:
+        """Variance of the objective before any observation at candidate rows, each (n,)."""
+        chosen = np.asarray(rows)
+        variances = np.empty((len(chosen), self.composition.groups))
+        for kept in self._shared:
+            variances[:, kept.groups] = kept.prior_variance[chosen, None]
+        return self.composition.variance(variances, chosen)
+
     def _variances(self) -> Array:
         variances = np.empty_like(self._means)
         for kept in self._shared:

@@ -139,6 +139,13 @@ class DecomposedGP:
         means, variances = self.predict_groups(X)
         return self.composition.compose(means, X), self.composition.variance(variances, X)
 
+    def prior_variance(self, X: ArrayLike) -> Array:
+        """Variance of the objective before any observation at policies (n, d), shape (n,)."""
+        X = as_points(X)
+        features = self.features(X)
+        variances = np.stack([group.kernel.diag(features) for group in self.groups], axis=1)
+        return self.composition.variance(variances, X)
+
     def predict_with_gradients(self, X: Array) -> Gradients:
         """Posterior mean and variance of the signed objective, with gradients (n, d) in the policy."""
         sign, weights = self.composition.sign, self.composition.weights(X)

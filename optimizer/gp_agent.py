@@ -28,6 +28,9 @@ from optimizer.search_space import SearchSpace
 Array = NDArray[np.float64]
 AcquisitionName = Literal["ucb", "ei", "mpi"]
 
+MARGIN = 0.01
+"""By how much MPI wants to improve, in prior standard deviations of the objective: the customary value."""
+
 
 class GPAgent(Agent):
     """An agent with Gaussian process models of the groups, or of the composed value.
@@ -134,7 +137,9 @@ class GPAgent(Agent):
         observed = self.observed
         known = observed if len(observed) else self.space.sample(64, rng)
         incumbent = float(model.predict(known)[0].max())
-        return (ExpectedImprovement if self.acquisition == "ei" else ProbabilityOfImprovement)(incumbent)
+        if self.acquisition == "ei":
+            return ExpectedImprovement(incumbent)
+        return ProbabilityOfImprovement(incumbent, MARGIN * float(np.sqrt(model.prior_variance(known).max())))
 
     def _maximise(
         self, model: DecomposedGP | CandidatePosterior, acquisition: Acquisition, rng: np.random.Generator

@@ -182,8 +182,8 @@ class KeptRows:
     ) -> None:
         self.kernel = kernel
         self.groups = groups
-        self._prior_variance: Array = kernel.diag(features)
-        self.variance = self._prior_variance.copy()
+        self.prior_variance: Array = kernel.diag(features)
+        self.variance = self.prior_variance.copy()
         self.jitter: list[float] = []
         self._rows: _Rows
         if storage.rank_tolerance is None:
@@ -215,7 +215,7 @@ class KeptRows:
     def append(self, i: int, noise: float) -> tuple[Array, float]:
         """Observe candidate i: returns the new row v (n,) and its pivot."""
         row, length = self._rows.prepare(i)
-        scale = float(self._prior_variance[i]) + noise
+        scale = float(self.prior_variance[i]) + noise
         pivot, jitter = safe_pivot(scale - length, scale)
         row /= pivot
         self._rows.keep(row, pivot)

@@ -40,7 +40,9 @@ def test_log_improvement_follows_its_asymptote_where_ei_underflows():
     np.testing.assert_allclose(log_improvement(moderate), direct, rtol=1e-6)
 
 
-@pytest.mark.parametrize("acquisition", [UCB(4.0), ExpectedImprovement(0.7), ProbabilityOfImprovement(0.7)])
+@pytest.mark.parametrize(
+    "acquisition", [UCB(4.0), ExpectedImprovement(0.7), ProbabilityOfImprovement(0.7, 0.1)]
+)
 def test_partials_equal_finite_differences_of_the_score(acquisition):
     mean, variance, h = np.linspace(-3, 2, 11), np.linspace(0.05, 2, 11), 1e-6
     in_mean, in_variance = acquisition.partials(mean, variance)

@@ -74,6 +74,22 @@ def test_few_rounds_without_a_prior_do_not_extrapolate_with_confidence(name, see
     assert abs(best.mean - actual) < 0.7  # the objective ranges over 0..2.7
 
 
+@pytest.mark.parametrize("name", ["mpi", "d-mpi"])
+def test_most_probable_improvement_leaves_a_first_policy_that_was_better_than_expected(name):
+    grid = np.linspace(0, 1, 101)[:, None]
+    value = np.stack(
+        [1.0 - 2 * np.abs(grid[:, 0] - 0.2), 3 * np.exp(-(((grid[:, 0] - 0.8) / 0.1) ** 2))], axis=1
+    )
+    one = Prior([RBF(0.2)] * 2, np.full(2, 1e-4), [0.0, 0.0])
+    composition = Composition(2)
+    agent = make_agent(name, SearchSpace(candidates=grid), composition, prior=one)
+    observe(agent, np.array([20]), value[[20]], composition)
+    for _ in range(30):
+        row = agent.ask()
+        observe(agent, row, value[row], composition)
+    assert abs(agent.recommend().policy - 80) <= 2
+
+
 @pytest.mark.parametrize("name", agent_names())
 @pytest.mark.parametrize("with_prior", [True, False])
 def test_ask_works_with_no_observation_and_with_one(name, with_prior):
