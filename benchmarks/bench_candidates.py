@@ -79,9 +79,8 @@ def main() -> None:
             elif kernels is own:
                 errors = [np.abs(a - b).max() for a, b in zip((mean, variance), exact, strict=True)]
                 accuracy = f"  largest error: mean {errors[0]:.1e}, variance {errors[1]:.1e}"
-            print(
-                f"{label:44s} {ms:9.1f} ms {ms / floor:6.2f} floors {posterior.nbytes / 1e6:8.0f} MB{accuracy}"
-            )
+            megabytes = posterior.nbytes / 1e6
+            print(f"{label:44s} {ms:9.1f} ms {ms / floor:6.2f} floors {megabytes:8.0f} MB{accuracy}")
             del posterior
         if options.peers:
 
