@@ -40,38 +40,38 @@ def main() -> None:
     )
     rows, Y = [], []
 
-    def tell(row: int) -> None:
-        y = F[row] + np.sqrt(NOISE) * rng.standard_normal(J)
+    def observe(row: int) -> np.ndarray:
         rows.append(row)
-        Y.append(y)
-        agent.tell([row], y[None])
+        Y.append(F[row] + np.sqrt(NOISE) * rng.standard_normal(J))
+        return Y[-1]
 
     with threadpool_limits(1):
         for _ in range(T):
-            tell(int(agent.ask()[0]))
-        ours, theirs = [], []
+            row = int(agent.ask()[0])
+            agent.tell([row], observe(row)[None])
+        ours, asked = [], []
         for _ in range(options.repeats):
             start = perf_counter()
             row = int(agent.ask()[0])
-            asked = perf_counter() - start
-
+            ask_seconds = perf_counter() - start
+            y = observe(row)
+            start = perf_counter()
+            agent.tell([row], y[None])
+            ours.append(ask_seconds + perf_counter() - start)
+            asked.append(row)
+        theirs, observed = [], np.array(Y)
+        for repeat, row in enumerate(asked):
+            t = T + repeat
             start = perf_counter()
             mean, variance = np.zeros(n), np.zeros(n)
-            observed = np.array(Y)
             for j, kernel in enumerate(kernels):
-                peer = GaussianProcessRegressor(kernel, alpha=NOISE, optimizer=None).fit(
-                    C[rows], observed[:, j]
-                )
-                m, s = peer.predict(C, return_std=True)
+                peer = GaussianProcessRegressor(kernel, alpha=NOISE, optimizer=None)
+                m, s = peer.fit(C[rows[:t]], observed[:t, j]).predict(C, return_std=True)
                 mean += m
                 variance += s**2
-            peer_row = int(np.argmax(mean + np.sqrt(exploration.beta(len(rows) + 1) * variance)))
+            peer_row = int(np.argmax(mean + np.sqrt(exploration.beta(t + 1) * variance)))
             theirs.append(perf_counter() - start)
-
             assert row == peer_row, (row, peer_row)
-            start = perf_counter()
-            tell(row)
-            ours.append(asked + perf_counter() - start)
     ours_ms, theirs_ms = 1e3 * np.median(ours), 1e3 * np.median(theirs)
     print(f"candidates {n}, J {J}, T {T}..{len(rows)}: the same argmax in {options.repeats} rounds")
     print(f"policyloop ask + tell   {ours_ms:8.2f} ms")

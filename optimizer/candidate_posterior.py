@@ -114,11 +114,19 @@ class CandidatePosterior:
         Y = as_observations(Y, len(rows), self.composition.groups)
         noise = as_variances(self.noise_variances if noise_variance is None else noise_variance, Y.shape)
         for row, y, variances in zip(rows, Y, noise, strict=True):
-            for kept in self._divide(y, variances):
-                v, pivot = kept.append(int(row), float(variances[kept.groups[0]]))
-                for j in kept.groups:
-                    self._means[j] += v * ((y[j] - self._means[j, row]) / pivot)
+            self._extend(self._divide(y, variances), int(row), y, variances)
         return self
+
+    def _extend(self, told: list[KeptRows], i: int, y: Array, noise: Array) -> None:
+        """Observe candidate i in three passes: the products over kept rows push all else out of the cache."""
+        rows = [kept.kernel_row(i) for kept in told]
+        pivots = [
+            kept.project(i, row, float(noise[kept.groups[0]])) for kept, row in zip(told, rows, strict=True)
+        ]
+        for kept, row, (pivot, jitter) in zip(told, rows, pivots, strict=True):
+            kept.keep(row, pivot, jitter)
+            for j in kept.groups:
+                self._means[j] += row * ((y[j] - self._means[j, i]) / pivot)
 
     def _divide(self, y: Array, noise: Array) -> list[KeptRows]:
         """The rows to extend, after parting groups that stop being alike with this observation."""

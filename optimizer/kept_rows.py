@@ -53,8 +53,11 @@ class _Rows(Protocol):
     def nbytes(self) -> int:
         """Bytes held."""
 
-    def prepare(self, i: int) -> tuple[Array, float]:
-        """k(x_i, C) - V[:, i]^T V, shape (n,), and the squared length of V[:, i]."""
+    def kernel_row(self, i: int) -> Array:
+        """k(x_i, C), shape (n,), or room for it."""
+
+    def project(self, i: int, row: Array) -> float:
+        """Take V[:, i]^T V off the kernel row, in place; returns the squared length of V[:, i]."""
 
     def keep(self, row: Array, pivot: float) -> None:
         """Keep the prepared row, already divided by its pivot."""
@@ -81,15 +84,18 @@ class _ExactRows:
     def nbytes(self) -> int:
         return self._block_bytes * len(self._blocks)
 
-    def prepare(self, i: int) -> tuple[Array, float]:
-        row = self._kernel.value(self._features[i : i + 1])[0]
+    def kernel_row(self, i: int) -> Array:
+        row: Array = self._kernel.value(self._features[i : i + 1])[0]
+        return row
+
+    def project(self, i: int, row: Array) -> float:
         length = 0.0
         for b, block in enumerate(self._blocks):
             kept = block[: min(self._block_rows, self._rows - b * self._block_rows)]
             column = kept[:, i].copy()
             length += float(column @ column)
             row -= column @ kept
-        return row, length
+        return length
 
     def keep(self, row: Array, pivot: float) -> None:
         if self._rows == self._block_rows * len(self._blocks):
@@ -120,10 +126,14 @@ class _LowRankRows:
     def nbytes(self) -> int:
         return self._factor.nbytes + self._U.nbytes
 
-    def prepare(self, i: int) -> tuple[Array, float]:
+    def kernel_row(self, i: int) -> Array:
+        return np.empty(len(self._factor))
+
+    def project(self, i: int, row: Array) -> float:
         column = self._U @ self._factor[i]
         self._next = self._factor[i] - column @ self._U
-        return self._factor @ self._next, float(column @ column)
+        np.dot(self._factor, self._next, out=row)
+        return float(column @ column)
 
     def keep(self, row: Array, pivot: float) -> None:
         self._U = np.vstack([self._U, self._next / pivot])
@@ -212,14 +222,19 @@ class KeptRows:
         other._rows = self._rows.copy()
         return other
 
-    def append(self, i: int, noise: float) -> tuple[Array, float]:
-        """Observe candidate i: returns the new row v (n,) and its pivot."""
-        row, length = self._rows.prepare(i)
+    def kernel_row(self, i: int) -> Array:
+        """k(x_i, C), shape (n,), from which `project` makes the new row."""
+        return self._rows.kernel_row(i)
+
+    def project(self, i: int, row: Array, noise: float) -> tuple[float, float]:
+        """Make the kernel row of i, in place, the new row v times its pivot; returns pivot and jitter."""
         scale = float(self.prior_variance[i]) + noise
-        pivot, jitter = safe_pivot(scale - length, scale)
+        return safe_pivot(scale - self._rows.project(i, row), scale)
+
+    def keep(self, row: Array, pivot: float, jitter: float) -> None:
+        """Keep the new row v, which the projection has left multiplied by its pivot."""
         row /= pivot
         self._rows.keep(row, pivot)
         self.jitter.append(jitter)
         self.variance -= row * row
         np.maximum(self.variance, 0.0, out=self.variance)
-        return row, pivot

@@ -70,7 +70,7 @@ def test_the_end_of_an_epidemic_satisfies_the_final_size_relation(seed, removal)
     rng = np.random.default_rng(seed)
     shape = rng.uniform(0.05, 1.0, (3, 3))
     beta = shape * rng.uniform(1.5, 4.0) * removal / np.abs(np.linalg.eigvals(shape)).max()
-    end = season(beta=beta, removal=removal, days=150 / removal, n_steps=3000)
+    end = season(beta=beta, removal=removal, days=150 / removal, n_steps=6000)
     assert end.infected.max() < 1e-3
     removed = POPULATION - end.susceptible[:, 0]  # nobody was removed on the first day
     left = np.log(end.susceptible[:, 0] / (POPULATION - INFECTED[:, 0]))
