@@ -12,7 +12,25 @@ from optimizer.composition import Composition, Policies
 Array = NDArray[np.float64]
 
 
-class WeightedSumKernel(Kernel):  # type: ignore[misc]
+class FrozenKernel(Kernel):  # type: ignore[misc]
+    """A scikit-learn kernel without free hyperparameters: nothing of it is ever learned."""
+
+    @property
+    def theta(self) -> Array:
+        """No free hyperparameter."""
+        return np.empty(0)
+
+    @theta.setter
+    def theta(self, theta: Array) -> None:
+        pass
+
+    @property
+    def bounds(self) -> Array:
+        """No free hyperparameter, so no bounds."""
+        return np.empty((0, 2))
+
+
+class WeightedSumKernel(FrozenKernel):
     """k([z, w], [z', w']) = sum_j w_j k_j(z, z') w'_j on features z (p,) joined with weights w (J,).
 
     A scikit-learn kernel has no second argument for the weights g_j(x), so they travel as J more features.
@@ -29,20 +47,6 @@ class WeightedSumKernel(Kernel):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the kernel, as scikit-learn asks for them."""
         return {"kernels": self.kernels}
-
-    @property
-    def theta(self) -> Array:
-        """No free hyperparameter: the kernels of the groups are frozen."""
-        return np.empty(0)
-
-    @theta.setter
-    def theta(self, theta: Array) -> None:
-        pass
-
-    @property
-    def bounds(self) -> Array:
-        """No free hyperparameter, so no bounds."""
-        return np.empty((0, 2))
 
     def split(self, X: Array) -> tuple[Array, Array]:
         """Features (n, p) and weights (n, J) of joined rows (n, p + J)."""

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
+from optimizer.composed_kernel import FrozenKernel
+
 Array = NDArray[np.float64]
 
 
-class LagKernel(Kernel):  # type: ignore[misc]
+class LagKernel(FrozenKernel):
     """k(x_i, x_j) = table[|i - j|] of the points with numbers i and j, which are what the kernel sees.
 
     A Matern kernel of any smoothness takes a Bessel function for each pair of points; here it takes one for
@@ -34,20 +36,6 @@ class LagKernel(Kernel):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the kernel, as scikit-learn asks for them."""
         return {"table": self.table}
-
-    @property
-    def theta(self) -> Array:
-        """No free hyperparameter."""
-        return np.empty(0)
-
-    @theta.setter
-    def theta(self, theta: Array) -> None:
-        pass
-
-    @property
-    def bounds(self) -> Array:
-        """No free hyperparameter, so no bounds."""
-        return np.empty((0, 2))
 
     def __call__(self, X: Array, Y: Array | None = None, eval_gradient: bool = False) -> Any:
         """Kernel matrix between points by their numbers X (n, 1) and Y (m, 1), shape (n, m)."""
