@@ -4,7 +4,8 @@ Notation: V = L^-1 k(X_T, C) holds a solved cross-covariance row for every obser
 C. A new observation at candidate i appends one row, v = (k(x_i, C) - V[:, i]^T V) / pivot, and updates mean
 and variance of every candidate: mean += v a, variance -= v^2. No triangular system is ever solved again.
 
-Groups with the same kernel, noise and observed rows have the same V, which is then kept once.
+Groups with the same kernel, noise and observed rows have the same V, which is then kept once: below, d counts
+these D distinct kernels, and j the groups.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ from sklearn.gaussian_process.kernels import Kernel
 from optimizer.composition import Composition
 from optimizer.decomposed_gp import as_observations, prior_mean_at, spread_means
 from optimizer.gaussian_process import PriorMean, as_points, as_variances
-from optimizer.kept_rows import KeptRows, RowStorage
+from optimizer.kept_rows import RowStorage, keep_rows
+from optimizer.pivots import safe_pivot
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -61,18 +63,22 @@ class CandidatePosterior:
         self._means = np.stack(
             [prior_mean_at(mean, self._rows) for mean in spread_means(prior_means, J)], axis=0
         )
-        sharing: list[list[int]] = []
+        distinct: list[int] = []  # the first group of each d
+        self._kernel = np.zeros(J, dtype=np.int64)  # d of every group
         for j, kernel in enumerate(kernels):
-            for groups in sharing:
-                first = groups[0]
+            for d, first in enumerate(distinct):
                 if kernels[first] == kernel and self.noise_variances[first] == self.noise_variances[j]:
-                    groups.append(j)
+                    self._kernel[j] = d
                     break
             else:
-                sharing.append([j])
-        storage = storage or RowStorage()
-        share = np.inf if storage.max_bytes is None else storage.max_bytes / len(sharing)
-        self._shared = [KeptRows(kernels[groups[0]], features, groups, storage, share) for groups in sharing]
+                self._kernel[j] = len(distinct)
+                distinct.append(j)
+        self._order = self._as_index()
+        self._kept = keep_rows([kernels[j] for j in distinct], features, storage or RowStorage())
+        self._prior_variances = np.stack([kernels[j].diag(features) for j in distinct])
+        self._variances = self._prior_variances.copy()
+        self._jitter = np.zeros(len(distinct))
+        self._observed = np.zeros(J, dtype=np.int64)
 
     @property
     def size(self) -> int:
@@ -82,23 +88,17 @@ class CandidatePosterior:
     @property
     def nbytes(self) -> int:
         """Bytes of the kept rows of all groups."""
-        return sum(kept.nbytes for kept in self._shared)
+        return self._kept.nbytes
 
     @property
     def jitter(self) -> Array:
         """Largest jitter that an observation needed, a group, shape (J,)."""
-        jitter = np.zeros(self.composition.groups)
-        for kept in self._shared:
-            jitter[kept.groups] = max(kept.jitter, default=0.0)
-        return jitter
+        return self._jitter[self._kernel]
 
     @property
     def observed(self) -> NDArray[np.int64]:
         """Number of observations of each group, shape (J,)."""
-        counts = np.zeros(self.composition.groups, dtype=np.int64)
-        for kept in self._shared:
-            counts[kept.groups] = len(kept)
-        return counts
+        return self._observed.copy()
 
     def observe(self, rows: ArrayLike, Y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:
         """Add observations (n, J) at candidate rows (n,); nan skips that group's update only.
@@ -113,59 +113,69 @@ class CandidatePosterior:
             raise ValueError(f"candidates are observed by their row, an integer of 0..{self.size - 1}")
         Y = as_observations(Y, len(rows), self.composition.groups)
         noise = as_variances(self.noise_variances if noise_variance is None else noise_variance, Y.shape)
-        for row, y, variances in zip(rows, Y, noise, strict=True):
-            self._extend(self._divide(y, variances), int(row), y, variances)
+        for i, y, variances in zip(rows, Y, noise, strict=True):
+            self._extend(int(i), y, variances)
         return self
 
-    def _extend(self, told: list[KeptRows], i: int, y: Array, noise: Array) -> None:
-        """Observe candidate i in three passes: the products over kept rows push all else out of the cache."""
-        rows = [kept.kernel_row(i) for kept in told]
-        pivots = [
-            kept.project(i, row, float(noise[kept.groups[0]])) for kept, row in zip(told, rows, strict=True)
-        ]
-        for kept, row, (pivot, jitter) in zip(told, rows, pivots, strict=True):
-            kept.keep(row, pivot, jitter)
-            for j in kept.groups:
-                self._means[j] += row * ((y[j] - self._means[j, i]) / pivot)
+    def _extend(self, i: int, y: Array, noise: Array) -> None:
+        told = np.isfinite(y)
+        if not told.any():
+            return
+        self._part(np.where(told, noise, np.inf))
+        scale = np.full(len(self._variances), np.inf)
+        scale[self._kernel[told]] = self._prior_variances[self._kernel[told], i] + noise[told]
+        column = self._kept.column(i)
+        pivots = np.full(len(scale), np.inf)  # of kernels that are not observed: their new rows are zero
+        jitters = np.zeros(len(scale))
+        for d in np.flatnonzero(scale < np.inf):
+            pivots[d], jitters[d] = safe_pivot(float(scale[d] - column[d] @ column[d]), float(scale[d]))
+        steps = np.where(told, y - self._means[:, i], 0.0) / pivots[self._kernel]
+        for tile, rows in self._kept.extend(i, column, pivots):
+            self._means[:, tile] += steps[:, None] * rows[self._order]
+            variances = self._variances[:, tile]
+            variances -= rows * rows
+            np.maximum(variances, 0.0, out=variances)
+        self._jitter = np.maximum(self._jitter, jitters)
+        self._observed += told
 
-    def _divide(self, y: Array, noise: Array) -> list[KeptRows]:
-        """The rows to extend, after parting groups that stop being alike with this observation."""
-        told: list[KeptRows] = []
-        for kept in list(self._shared):
-            alike: dict[float | None, list[int]] = {}
-            for j in kept.groups:
-                alike.setdefault(None if np.isnan(y[j]) else float(noise[j]), []).append(j)
-            parts = [kept] if len(alike) == 1 else [kept.split(groups) for groups in alike.values()]
-            if len(parts) > 1:
-                self._shared.remove(kept)
-                self._shared.extend(parts)
-            told += [part for part, variance in zip(parts, alike, strict=True) if variance is not None]
-        return told
+    def _part(self, noise: Array) -> None:
+        """Part the groups of a kernel that stop being alike: observed with another noise, or not at all."""
+        if len(self._variances) == len(self._kernel):
+            return
+        first: dict[int, float] = {}
+        parted: dict[tuple[int, float], int] = {}
+        for j, d in enumerate(self._kernel.tolist()):
+            if first.setdefault(d, noise[j]) == noise[j]:
+                continue
+            if (d, noise[j]) not in parted:
+                parted[d, noise[j]] = len(self._variances)
+                self._kept.split(d)
+                for name in ("_prior_variances", "_variances", "_jitter"):
+                    values = getattr(self, name)
+                    setattr(self, name, np.concatenate([values, values[[d]]]))
+            self._kernel[j] = parted[d, noise[j]]
+        self._order = self._as_index()
+
+    def _as_index(self) -> slice | NDArray[np.int64]:
+        """Takes values (D, n) of the kernels to those (J, n) of the groups, without a copy where D = J."""
+        in_order = np.array_equal(self._kernel, np.arange(self._kernel.max() + 1))
+        return slice(None) if in_order else self._kernel
 
     def predict_groups(self, rows: ArrayLike | None = None) -> tuple[Array, Array]:
         """Posterior means and variances of the groups at candidate rows (all unless given), each (n, J)."""
         chosen = self._rows if rows is None else np.asarray(rows)
-        return self._means[:, chosen].T, self._variances()[:, chosen].T
+        return self._means[:, chosen].T, self._variances[self._order][:, chosen].T
 
     def prior_variance(self, rows: ArrayLike) -> Array:
         """Variance of the objective before any observation at candidate rows, each (n,)."""
         chosen = np.asarray(rows)
-        variances = np.empty((len(chosen), self.composition.groups))
-        for kept in self._shared:
-            variances[:, kept.groups] = kept.prior_variance[chosen, None]
-        return self.composition.variance(variances, chosen)
-
-    def _variances(self) -> Array:
-        variances = np.empty_like(self._means)
-        for kept in self._shared:
-            variances[kept.groups] = kept.variance
-        return variances
+        return self.composition.variance(self._prior_variances[self._order][:, chosen].T, chosen)
 
     def predict(self, rows: ArrayLike | None = None) -> tuple[Array, Array]:
         """Posterior mean and variance of the signed objective at rows (all unless given), each (n,)."""
         chosen = self._rows if rows is None else np.asarray(rows)
         if len(chosen) == self.size and np.array_equal(chosen, self._rows):
-            means, variances = self._means.T, self._variances().T  # the copies would cost more than the sums
+            means, variances = self._means.T, self._variances[self._order].T  # without copies
         else:
             means, variances = self.predict_groups(chosen)
         return self.composition.compose(means, chosen), self.composition.variance(variances, chosen)

@@ -91,19 +91,21 @@ class Composition:
         The sum runs over the groups in order, so that a row never depends on its neighbours. A group with
         weight zero contributes exactly zero.
         """
-        weights = self.weights(policies)
         total = self.offset(policies)
-        for j in range(self.groups):
-            total = total + weights[:, j] * outcomes[:, j]
+        for j, weight in enumerate(self._by_group(policies)):
+            total = total + weight * outcomes[:, j]
         return total
 
     def variance(self, variances: Array, policies: Policies) -> Array:
         """Variance of the objective from independent groups' variances (n, J): sum_j g_j(x)^2 var_j."""
-        weights = self.weights(policies)
         total = np.zeros(len(policies))
-        for j in range(self.groups):
-            total += weights[:, j] ** 2 * variances[:, j]
+        for j, weight in enumerate(self._by_group(policies)):
+            total += weight**2 * variances[:, j]
         return total
+
+    def _by_group(self, policies: Policies) -> Array:
+        """g_j(x) by group: (J,) numbers where they are constant, which multiply faster, else (J, n)."""
+        return self.weights(policies).T if self.constant_weights is None else self.constant_weights
 
     def own(self) -> "Composition":
         """Composition of one group, the objective itself: what an aggregate agent models."""

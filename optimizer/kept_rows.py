@@ -1,24 +1,29 @@
-"""The solved cross-covariance rows V = L^-1 k(X_T, C) over all n candidates C, and how they are stored.
+"""The solved cross-covariance rows V_d = L_d^-1 k_d(X_T, C) of D kernels over all n candidates C.
 
 Appending an observation reads every kept row once, so at 100,000 candidates the time of a round is the time
 to move these bytes. `RowStorage` says how many there are: rows in float64 (exact), rows in float32 (half the
 bytes, seven digits), or a pivoted Cholesky factor F of the kernel matrix, k(C, C) = F F^T + E with E below a
 tolerance: then V = U F^T with U (T, r), and a round moves n r numbers however many observations there are.
+
+Candidates are worked off in tiles, so that everything but V itself stays in the processor's cache.
 """
 
-import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from optimizer.kernel_gradients import BoundKernel, bind
-from optimizer.pivots import safe_pivot
+from optimizer.kernel_gradients import bind
+from optimizer.kernel_stack import KernelStack
 
 Array = NDArray[np.float64]
 
+TILE = 20_000
+"""Numbers of one row of all kernels over one tile of candidates: 160 kB."""
 BLOCK_BYTES = 8_000_000
 """Kept rows are allocated in blocks of about this size, so that growing never copies them."""
 
@@ -38,7 +43,7 @@ class RowStorage:
         dozen columns.
     max_bytes : int, optional
         Limit of the kept rows' memory, all groups together. Exact rows refuse the observation that would pass
-        it; a low-rank factor stops there.
+        it; low-rank factors stop at an equal share each.
     """
 
     dtype: Literal["float64", "float32"] = "float64"
@@ -46,100 +51,161 @@ class RowStorage:
     max_bytes: int | None = None
 
 
-class _Rows(Protocol):
-    """Rows V over the candidates, of which the next one can be prepared and kept."""
+class KeptRows(ABC):
+    """V_d of D kernels, each with T rows over the n candidates."""
 
     @property
+    @abstractmethod
     def nbytes(self) -> int:
         """Bytes held."""
 
-    def kernel_row(self, i: int) -> Array:
-        """k(x_i, C), shape (n,), or room for it."""
+    @abstractmethod
+    def column(self, i: int) -> Array:
+        """V_d[:, i] of every kernel, shape (D, T)."""
 
-    def project(self, i: int, row: Array) -> float:
-        """Take V[:, i]^T V off the kernel row, in place; returns the squared length of V[:, i]."""
+    @abstractmethod
+    def extend(self, i: int, column: Array, pivots: Array) -> Iterator[tuple[slice, Array]]:
+        """Keep the rows v_d = (k_d(x_i, C) - V_d[:, i]^T V_d) / pivot_d of an observation at candidate i.
 
-    def keep(self, row: Array, pivot: float) -> None:
-        """Keep the prepared row, already divided by its pivot."""
+        An infinite pivot keeps a row of zeros: that kernel's groups were not observed.
 
-    def copy(self) -> Self:
-        """Rows that may go on on their own."""
+        Yields
+        ------
+        slice, ndarray of shape (D, m)
+            A tile of candidates, and the new rows over it. All are to be taken.
+        """
+
+    @abstractmethod
+    def split(self, d: int) -> None:
+        """Append a kernel D + 1 with the rows of kernel d, to go on on its own."""
 
 
-class _ExactRows:
-    """V itself, in blocks that are never copied."""
+def keep_rows(kernels: Sequence[Kernel], features: Array, storage: RowStorage) -> KeptRows:
+    """No rows yet of these kernels over candidates with features (n, p), to be stored as `storage` says."""
+    if storage.rank_tolerance is None:
+        return ExactRows(kernels, features, storage)
+    share = np.inf if storage.max_bytes is None else storage.max_bytes / len(kernels)
+    max_rank = max(int(min(share / (8 * len(features)), len(features))), 1)
+    return LowRankRows([pivoted_cholesky(k, features, storage.rank_tolerance, max_rank) for k in kernels])
 
-    def __init__(self, kernel: BoundKernel, features: Array, dtype: str, max_bytes: float) -> None:
-        self._kernel = kernel
+
+def _tiles(n: int, kernels: int) -> list[slice]:
+    width = max(TILE // kernels, 1)
+    return [slice(start, min(start + width, n)) for start in range(0, n, width)]
+
+
+class ExactRows(KeptRows):
+    """V itself, in blocks (D, rows, m) a tile that are never copied."""
+
+    def __init__(self, kernels: Sequence[Kernel], features: Array, storage: RowStorage) -> None:
+        self._kernels = list(kernels)
         self._features = features
-        self._dtype = np.dtype(dtype)
-        self._max_bytes = max_bytes
-        row_bytes = self._dtype.itemsize * len(features)
-        self._block_rows = int(np.clip(BLOCK_BYTES // row_bytes, 16, 256))
-        self._block_bytes = self._block_rows * row_bytes
-        self._blocks: list[NDArray[np.floating]] = []
-        self._rows = 0
+        self._dtype = np.dtype(storage.dtype)
+        self._max_bytes = storage.max_bytes
+        self._T = 0
+        self._block_rows = int(np.clip(BLOCK_BYTES // self._row_bytes, 16, 256))
+        self._tiles = _tiles(len(features), len(kernels))
+        self._blocks: list[list[NDArray[np.floating]]] = [[] for _ in self._tiles]
+        self._bind()
+
+    def _bind(self) -> None:
+        self._stacks = [KernelStack(self._kernels, self._features[tile]) for tile in self._tiles]
+
+    @property
+    def _row_bytes(self) -> int:
+        return self._dtype.itemsize * len(self._kernels) * len(self._features)
 
     @property
     def nbytes(self) -> int:
-        return self._block_bytes * len(self._blocks)
+        """Bytes held, with the room for rows to come."""
+        return self._row_bytes * self._block_rows * len(self._blocks[0])
 
-    def kernel_row(self, i: int) -> Array:
-        row: Array = self._kernel.value(self._features[i : i + 1])[0]
-        return row
+    def column(self, i: int) -> Array:
+        """V_d[:, i] of every kernel, shape (D, T)."""
+        tile, within = divmod(i, self._tiles[0].stop)
+        column = np.empty((len(self._kernels), self._T))
+        for block, (start, stop) in zip(self._blocks[tile], self._spans(), strict=True):
+            column[:, start:stop] = block[:, : stop - start, within]
+        return column
 
-    def project(self, i: int, row: Array) -> float:
-        length = 0.0
-        for b, block in enumerate(self._blocks):
-            kept = block[: min(self._block_rows, self._rows - b * self._block_rows)]
-            column = kept[:, i].copy()
-            length += float(column @ column)
-            row -= column @ kept
-        return length
+    def extend(self, i: int, column: Array, pivots: Array) -> Iterator[tuple[slice, Array]]:
+        """Keep one more row of every kernel; see `KeptRows.extend`.
 
-    def keep(self, row: Array, pivot: float) -> None:
-        if self._rows == self._block_rows * len(self._blocks):
-            if self.nbytes + self._block_bytes > self._max_bytes:
-                raise MemoryError(
-                    f"{self._rows + 1} kept rows over {len(self._features)} candidates pass the limit of "
-                    f"{self._max_bytes:.3g} bytes a kernel: raise max_bytes, or set rank_tolerance"
-                )
-            self._blocks.append(np.empty((self._block_rows, len(self._features)), dtype=self._dtype))
-        self._blocks[-1][self._rows % self._block_rows] = row
-        self._rows += 1
+        Raises
+        ------
+        MemoryError
+            If it would pass the storage's limit.
+        """
+        spans = self._spans()
+        parts = [column[:, None, start:stop].astype(self._dtype) for start, stop in spans]
+        if self._block_rows * len(spans) == self._T:
+            self._allocate()
+        x = self._features[i : i + 1]
+        for tile, stack, blocks in zip(self._tiles, self._stacks, self._blocks, strict=True):
+            rows = stack.row(x)
+            for part, block in zip(parts, blocks, strict=False):
+                rows -= (part @ block[:, : part.shape[2]])[:, 0]
+            rows /= pivots[:, None]
+            blocks[-1][:, self._T % self._block_rows] = rows
+            yield tile, rows
+        self._T += 1
 
-    def copy(self) -> "_ExactRows":
-        other = copy.copy(self)
-        other._blocks = self._blocks[:-1] + [block.copy() for block in self._blocks[-1:]]
-        return other
+    def _spans(self) -> list[tuple[int, int]]:
+        """First and last row of every block."""
+        starts = range(0, self._block_rows * len(self._blocks[0]), self._block_rows)
+        return [(start, min(start + self._block_rows, self._T)) for start in starts]
+
+    def _allocate(self) -> None:
+        block_bytes = self._block_rows * self._row_bytes
+        if self._max_bytes is not None and self.nbytes + block_bytes > self._max_bytes:
+            raise MemoryError(
+                f"{self._T + 1} kept rows of {len(self._kernels)} kernels over "
+                f"{len(self._features)} candidates pass the limit of {self._max_bytes:.3g} bytes: raise max_bytes, or set rank_tolerance"
+            )
+        for tile, blocks in zip(self._tiles, self._blocks, strict=True):
+            shape = (len(self._kernels), self._block_rows, tile.stop - tile.start)
+            blocks.append(np.empty(shape, dtype=self._dtype))
+
+    def split(self, d: int) -> None:
+        """Append a kernel with the rows of kernel d."""
+        self._kernels.append(self._kernels[d])
+        for blocks in self._blocks:
+            for b, block in enumerate(blocks):
+                blocks[b] = np.concatenate([block, block[[d]]])
+        self._bind()
 
 
-class _LowRankRows:
-    """V = U F^T: the factor F (n, r) of the kernel matrix is shared, a row of U (T, r) is kept."""
+class LowRankRows(KeptRows):
+    """V_d = U_d F_d^T: the factor F_d (n, r) of a kernel matrix, and a row of U_d (T, r) an observation."""
 
-    def __init__(self, factor: Array) -> None:
-        self._factor = factor
-        self._U = np.empty((0, factor.shape[1]))
-        self._next = np.empty(factor.shape[1])
+    def __init__(self, factors: list[Array]) -> None:
+        self._factors = factors
+        self._U = [np.empty((0, factor.shape[1])) for factor in factors]
+        self._tiles = _tiles(len(factors[0]), len(factors))
 
     @property
     def nbytes(self) -> int:
-        return self._factor.nbytes + self._U.nbytes
+        """Bytes held; a factor that two kernels share counts once."""
+        factors = {id(factor): factor for factor in self._factors}
+        return sum(part.nbytes for part in [*factors.values(), *self._U])
 
-    def kernel_row(self, i: int) -> Array:
-        return np.empty(len(self._factor))
+    def column(self, i: int) -> Array:
+        """V_d[:, i] of every kernel, shape (D, T)."""
+        return np.stack([U @ factor[i] for U, factor in zip(self._U, self._factors, strict=True)])
 
-    def project(self, i: int, row: Array) -> float:
-        column = self._U @ self._factor[i]
-        self._next = self._factor[i] - column @ self._U
-        np.dot(self._factor, self._next, out=row)
-        return float(column @ column)
+    def extend(self, i: int, column: Array, pivots: Array) -> Iterator[tuple[slice, Array]]:
+        """Keep one more row of every kernel; see `KeptRows.extend`."""
+        new = []
+        for d, (U, factor) in enumerate(zip(self._U, self._factors, strict=True)):
+            new.append((factor[i] - column[d] @ U) / pivots[d])
+            self._U[d] = np.vstack([U, new[d]])
+        for tile in self._tiles:
+            yield tile, np.stack([factor[tile] @ u for factor, u in zip(self._factors, new, strict=True)])
 
-    def keep(self, row: Array, pivot: float) -> None:
-        self._U = np.vstack([self._U, self._next / pivot])
-
-    def copy(self) -> "_LowRankRows":
-        return copy.copy(self)
+    def split(self, d: int) -> None:
+        """Append a kernel with the rows of kernel d; the factor is shared."""
+        self._factors.append(self._factors[d])
+        self._U.append(self._U[d])
 
 
 def pivoted_cholesky(kernel: Kernel, features: Array, tolerance: float, max_rank: int) -> Array:
@@ -168,73 +234,3 @@ def pivoted_cholesky(kernel: Kernel, features: Array, tolerance: float, max_rank
         remaining[i] = 0.0
         rank += 1
     return np.ascontiguousarray(columns[:rank].T)
-
-
-class KeptRows:
-    """The rows of the groups that share a kernel, their noise and their observed candidates.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The shared kernel.
-    features : ndarray of shape (n, p)
-        What the kernel sees of the candidates.
-    groups : list of int
-        Which groups share it.
-    storage : RowStorage
-        How the rows are stored.
-    max_bytes : float
-        This kernel's share of the storage's limit.
-    """
-
-    def __init__(
-        self, kernel: Kernel, features: Array, groups: list[int], storage: RowStorage, max_bytes: float
-    ) -> None:
-        self.kernel = kernel
-        self.groups = groups
-        self.prior_variance: Array = kernel.diag(features)
-        self.variance = self.prior_variance.copy()
-        self.jitter: list[float] = []
-        self._rows: _Rows
-        if storage.rank_tolerance is None:
-            self._rows = _ExactRows(bind(kernel, features), features, storage.dtype, max_bytes)
-        else:
-            max_rank = int(min(max_bytes / (8 * len(features)), len(features)))
-            self._rows = _LowRankRows(
-                pivoted_cholesky(kernel, features, storage.rank_tolerance, max(max_rank, 1))
-            )
-
-    def __len__(self) -> int:
-        """Number of observations."""
-        return len(self.jitter)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the kept rows."""
-        return self._rows.nbytes
-
-    def split(self, groups: list[int]) -> "KeptRows":
-        """Rows of their own for `groups`, which from now on observe something else than the others."""
-        other = copy.copy(self)
-        other.groups = groups
-        other.variance = self.variance.copy()
-        other.jitter = list(self.jitter)
-        other._rows = self._rows.copy()
-        return other
-
-    def kernel_row(self, i: int) -> Array:
-        """k(x_i, C), shape (n,), from which `project` makes the new row."""
-        return self._rows.kernel_row(i)
-
-    def project(self, i: int, row: Array, noise: float) -> tuple[float, float]:
-        """Make the kernel row of i, in place, the new row v times its pivot; returns pivot and jitter."""
-        scale = float(self.prior_variance[i]) + noise
-        return safe_pivot(scale - self._rows.project(i, row), scale)
-
-    def keep(self, row: Array, pivot: float, jitter: float) -> None:
-        """Keep the new row v, which the projection has left multiplied by its pivot."""
-        row /= pivot
-        self._rows.keep(row, pivot)
-        self.jitter.append(jitter)
-        self.variance -= row * row
-        np.maximum(self.variance, 0.0, out=self.variance)

@@ -95,7 +95,7 @@ def bind(kernel: Kernel, Z: Array) -> BoundKernel:
         return _Constant(float(kernel.constant_value), len(Z))
     if kind is WhiteKernel:  # noise is of one observation: none is shared by X and Z, even at equal policies
         return _Constant(0.0, len(Z))
-    profile = _profile(kernel)
+    profile = profile_of(kernel)
     if profile is None:
         return _FiniteDifferences(kernel, Z)
     return _Stationary(profile, np.asarray(kernel.length_scale, dtype=np.float64), Z)
@@ -147,7 +147,7 @@ def _constant_variance(kernel: Kernel) -> float | None:
 
 # A profile takes the squared scaled distances r2 (m, T) and gives k and h = -2 dk/d(r2), so that
 # dk/dx = -h (x - z) / length_scale^2. The array r2 is its own to overwrite.
-_Profile = Callable[[Array], tuple[Array, Array]]
+Profile = Callable[[Array], tuple[Array, Array]]
 
 
 def _rbf(r2: Array) -> tuple[Array, Array]:
@@ -175,7 +175,7 @@ def _matern_5_2(r2: Array) -> tuple[Array, Array]:
     return h + (5.0 / 3.0) * r2 * np.exp(-s), (5.0 / 3.0) * h
 
 
-def _rational_quadratic(alpha: float) -> _Profile:
+def _rational_quadratic(alpha: float) -> Profile:
     def profile(r2: Array) -> tuple[Array, Array]:
         base = 1.0 + r2 / (2.0 * alpha)
         k = base**-alpha
@@ -184,7 +184,7 @@ def _rational_quadratic(alpha: float) -> _Profile:
     return profile
 
 
-def _profile(kernel: Kernel) -> _Profile | None:
+def profile_of(kernel: Kernel) -> Profile | None:
     """Return the profile of a stationary kernel whose gradient is known here, else None."""
     if type(kernel) is RBF:
         return _rbf
@@ -196,7 +196,7 @@ def _profile(kernel: Kernel) -> _Profile | None:
 
 
 class _Stationary(BoundKernel):
-    def __init__(self, profile: _Profile, length_scale: Array, Z: Array) -> None:
+    def __init__(self, profile: Profile, length_scale: Array, Z: Array) -> None:
         p = Z.shape[1]
         if length_scale.ndim > 1 or (length_scale.size > 1 and length_scale.size != p):
             raise ValueError(f"the kernel has {length_scale.size} length scales, the points have {p} entries")
