@@ -132,9 +132,8 @@ class CandidatePosterior:
         steps = np.where(told, y - self._means[:, i], 0.0) / pivots[self._kernel]
         for tile, rows in self._kept.extend(i, column, pivots):
             self._means[:, tile] += steps[:, None] * rows[self._order]
-            variances = self._variances[:, tile]
-            variances -= rows * rows
-            np.maximum(variances, 0.0, out=variances)
+            left = np.subtract(self._variances[:, tile], np.square(rows, out=rows), out=rows)
+            self._variances[:, tile] = np.maximum(left, 0.0, out=left)
         self._jitter = np.maximum(self._jitter, jitters)
         self._observed += told
 

@@ -72,7 +72,7 @@ class KeptRows(ABC):
         Yields
         ------
         slice, ndarray of shape (D, m)
-            A tile of candidates, and the new rows over it. All are to be taken.
+            A tile of candidates, and the new rows over it, to be used up. All are to be taken.
         """
 
     @abstractmethod
@@ -103,7 +103,7 @@ class ExactRows(KeptRows):
         self._dtype = np.dtype(storage.dtype)
         self._max_bytes = storage.max_bytes
         self._T = 0
-        self._block_rows = int(np.clip(BLOCK_BYTES // self._row_bytes, 16, 256))
+        self._block_rows = int(np.clip(BLOCK_BYTES // self._row_bytes, 32, 256))
         self._tiles = _tiles(len(features), len(kernels))
         self._blocks: list[list[NDArray[np.floating]]] = [[] for _ in self._tiles]
         self._bind()
@@ -141,11 +141,12 @@ class ExactRows(KeptRows):
         if self._block_rows * len(spans) == self._T:
             self._allocate()
         x = self._features[i : i + 1]
+        scale = 1.0 / pivots[:, None]
         for tile, stack, blocks in zip(self._tiles, self._stacks, self._blocks, strict=True):
             rows = stack.row(x)
             for part, block in zip(parts, blocks, strict=False):
                 rows -= (part @ block[:, : part.shape[2]])[:, 0]
-            rows /= pivots[:, None]
+            rows *= scale
             blocks[-1][:, self._T % self._block_rows] = rows
             yield tile, rows
         self._T += 1
@@ -159,8 +160,8 @@ class ExactRows(KeptRows):
         block_bytes = self._block_rows * self._row_bytes
         if self._max_bytes is not None and self.nbytes + block_bytes > self._max_bytes:
             raise MemoryError(
-                f"{self._T + 1} kept rows of {len(self._kernels)} kernels over "
-                f"{len(self._features)} candidates pass the limit of {self._max_bytes:.3g} bytes: raise max_bytes, or set rank_tolerance"
+                f"{self._T + 1} kept rows over {len(self._features)} candidates, of {len(self._kernels)} "
+                f"kernels, pass the limit of {self._max_bytes:.3g} bytes: raise max_bytes, or set rank_tolerance"
             )
         for tile, blocks in zip(self._tiles, self._blocks, strict=True):
             shape = (len(self._kernels), self._block_rows, tile.stop - tile.start)

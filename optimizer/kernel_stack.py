@@ -56,16 +56,18 @@ class KernelStack:
 
     def row(self, x: Array) -> Array:
         """k_d(x, Z) for one point x of shape (1, p): a new array (D, m)."""
-        row = np.empty(self._shape)
+        row: Array | None = None
         if self._alike:
             distances = cdist(x - self._centre, self._Z, "sqeuclidean")
             for profile, rows, shrink, variances in self._alike:
                 values = profile(distances * shrink)[0]
                 if variances is not None:
                     values *= variances
-                if len(rows) == len(row):
+                if len(rows) == self._shape[0]:
                     return values
+                row = np.empty(self._shape) if row is None else row
                 row[rows] = values
+        row = np.empty(self._shape) if row is None else row
         for d, terms in self._sums:
             row[d] = terms.row(x).sum(axis=0)
         for d, bound in self._others:

@@ -300,6 +300,9 @@ def _meets(policies: Array, bounds: Bounds | None, constraints: list[LinearConst
 
 def _argmax(values: Array) -> int:
     """Return the first index of the largest value, nan passed over."""
+    best = int(values.argmax())
+    if not np.isnan(values[best]):  # a nan anywhere would have been taken for the largest
+        return best
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
         raise ValueError("the value is nan at every policy")
