@@ -76,9 +76,8 @@ def main() -> None:
                 errors = [np.abs(a - b).max() for a, b in zip((mean, variance), exact, strict=True)]
                 accuracy = f"  largest error: mean {errors[0]:.1e}, variance {errors[1]:.1e}"
             megabytes = posterior.nbytes / 1e6
-            print(
-                f"{label:44s} {ms:9.1f} ms {ms / floor:6.2f} floors of {floor:.1f} ms {megabytes:8.0f} MB{accuracy}"
-            )
+            cost = f"{ms:9.1f} ms {ms / floor:6.2f} floors of {floor:.1f} ms {megabytes:8.0f} MB"
+            print(f"{label:44s} {cost}{accuracy}")
             del posterior
         if options.peers:
 
