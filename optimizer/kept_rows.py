@@ -22,8 +22,8 @@ from optimizer.kernel_stack import KernelStack
 
 Array = NDArray[np.float64]
 
-TILE = 20_000
-"""Numbers of one row of all kernels over one tile of candidates: 160 kB."""
+TILE = 40_000
+"""Numbers of one row of all kernels over one tile of candidates: 320 kB."""
 BLOCK_BYTES = 8_000_000
 """Kept rows are allocated in blocks of about this size, so that growing never copies them."""
 
@@ -163,7 +163,7 @@ class ExactRows(KeptRows):
                 f"{self._T + 1} rows of {len(self._kernels)} kernels over {len(self._features)} candidates "
                 f"pass the limit of {self._max_bytes:.3g} bytes: raise max_bytes or set rank_tolerance"
             )
-        # One allocation for all tiles: NumPy asks for large pages above 4 MB, which read up to a third faster.
+        # One allocation for all tiles: NumPy asks for large pages above 4 MB, read up to a third faster.
         height = len(self._kernels) * self._block_rows
         buffer = np.empty(height * len(self._features), dtype=self._dtype)
         for tile, blocks in zip(self._tiles, self._blocks, strict=True):
