@@ -154,6 +154,48 @@ factors up to 10 and 29), so no population of people can realise them exactly.
 population shares 0.254, 0.395, 0.210, 0.046, 0.094; 12.3 contacts a day on average.
 """
 
+SETTINGS = ("household", "school", "work", "community")
+"""Where people meet."""
+
+CONTACTS_BY_SETTING: dict[str, dict[str, Floats]] = {
+    "mistry-2021-oregon": {
+        "household": _matrix("""
+            1.459 2.194 0.372 0.031 0.036
+            1.408 1.758 0.421 0.046 0.071
+            0.448 0.790 1.801 0.214 0.212
+            0.172 0.395 0.976 0.971 0.686
+            0.098 0.296 0.472 0.336 1.698
+        """),
+        "school": _matrix("""
+            7.278 0.849 0.247 0.021 0.011
+            0.545 0.964 0.089 0.010 0.009
+            0.298 0.167 0.027 0.003 0.003
+            0.116 0.085 0.014 0.002 0.003
+            0.031 0.038 0.007 0.001 0.002
+        """),
+        "work": _matrix("""
+            0.005 0.161 0.074 0.004 0.003
+            0.103 3.180 1.481 0.079 0.057
+            0.090 2.783 1.307 0.069 0.050
+            0.024 0.672 0.314 0.019 0.013
+            0.008 0.239 0.112 0.006 0.005
+        """),
+        "community": _matrix("""
+            0.708 1.103 0.587 0.129 0.263
+            0.708 1.103 0.587 0.129 0.263
+            0.708 1.103 0.587 0.129 0.263
+            0.708 1.103 0.587 0.129 0.263
+            0.708 1.103 0.587 0.129 0.263
+        """),
+    },
+}
+"""Contacts per day that can transmit, by setting, for five groups: they sum to the matrix of the same name in
+:data:`CONTACTS` (Mistry 2021, Oregon; each reciprocal with :data:`AGE_SHARES`)."""
+
+AGE_SHARES: dict[str, Floats] = {"mistry-2021-oregon": _array(0.254, 0.395, 0.210, 0.046, 0.094)}
+"""Shares of the five groups in the population that a contact matrix belongs to, if not the US (Mistry 2021).
+"""
+
 TRANSMISSIBILITY = 0.54
 """Chance that a contact of a most susceptible with a fully infective person transmits (authors' code)."""
 

@@ -1,0 +1,245 @@
+"""Who meets whom on a day, as one sparse symmetric matrix a layer (household, school, work, community).
+
+Notation: N persons in J groups; ``C_ij`` is the mean number of persons of group j that a person of group i
+meets on a day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simulators.contact_pairs import Keys, key
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+    from simulators.contact_matrices import AskedContacts
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int32]
+Groups = NDArray[np.int8]
+
+LARGEST_GRAPH = 20_000
+"""Persons above whom :meth:`ContactNetwork.to_networkx` refuses: a dictionary an edge takes gigabytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactNetwork:
+    """The contacts of N persons, a layer for each setting in which they meet.
+
+    Attributes
+    ----------
+    layers : dict of str to (N, N) csr_array
+        Symmetric, int8 ones, int32 indices sorted within a row; nobody meets himself, and a pair appears once
+        in a layer (that is, once in either direction).
+    weights : dict of str to float
+        How readily a contact of the layer transmits, relative to the other layers.
+    group : (N,) int8 array
+        Index of each person's group.
+    groups : tuple of str
+        Names of the J groups.
+    asked : AskedContacts, optional
+        The contacts that the network was built to have.
+    """
+
+    layers: dict[str, csr_array]
+    weights: dict[str, float]
+    group: Groups
+    groups: tuple[str, ...]
+    asked: AskedContacts | None = None
+
+    @property
+    def persons(self) -> int:
+        """Number of persons N."""
+        return len(self.group)
+
+    def degrees(self) -> Integers:
+        """Return how many contacts each person has in all layers, (N,)."""
+        total = np.zeros(self.persons, dtype=np.int32)
+        for layer in self.layers.values():
+            total += np.diff(layer.indptr)
+        return total
+
+    def contacts(self, layer: str) -> Floats:
+        """Return the mean contacts C_ij of a layer, (J, J); a row is 0 where the group has nobody.
+
+        Parameters
+        ----------
+        layer : str
+            One of ``layers``.
+
+        Returns
+        -------
+        (J, J) array
+        """
+        return mean_contacts(self.layers[layer], self.group, len(self.groups))
+
+    def contact_matrix(self) -> Floats:
+        """Return the contacts of all layers together, each times its weight, (J, J).
+
+        It is what a next-generation matrix needs: times the chance that a contact of weight 1 transmits, it
+        is the number of infections a person of group j causes in group i, per person of group i.
+
+        Returns
+        -------
+        (J, J) array
+        """
+        total = np.zeros((len(self.groups), len(self.groups)))
+        for name, weight in self.weights.items():
+            total += weight * self.contacts(name)
+        return total
+
+    def achieved(self) -> pd.DataFrame:
+        """Return the contacts achieved against those asked for.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``setting, group, met, asked, achieved``, in contacts a day of a person of ``group`` with
+            persons of the group ``met``; the rows "all" of either are sums over the groups met, or means over
+            the persons, and the setting "all" is the sum of the layers. Groups are those of the matrix that
+            was asked for, which may be coarser than the network's.
+
+        Raises
+        ------
+        ValueError
+            The network was not built to have certain contacts.
+        """
+        if self.asked is None:
+            raise ValueError("this network was not built from a contact matrix: nothing was asked of it")
+        return self.asked.compare(self)
+
+    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
+        """Return the network as a graph of persons 0..N-1, for small sizes.
+
+        Parameters
+        ----------
+        largest : int, default 20,000
+            Most persons that are accepted.
+
+        Returns
+        -------
+        networkx.Graph
+            Nodes have ``group`` (its name); edges have ``layers`` (the names of those in which the pair
+            meets) and ``weight`` (the sum of their weights).
+
+        Raises
+        ------
+        ValueError
+            More persons than that.
+        """
+        import networkx
+
+        if self.persons > largest:
+            raise ValueError(
+                f"a graph of {self.persons:,} persons is too large for networkx; at most {largest:,} "
+                "(the parameter largest) are exported, use the sparse layers instead"
+            )
+        graph = networkx.Graph()
+        graph.add_nodes_from((i, {"group": self.groups[g]}) for i, g in enumerate(self.group.tolist()))
+        for name, layer in self.layers.items():
+            for a, b in zip(*(ends.tolist() for ends in pairs(layer)), strict=True):
+                if graph.has_edge(a, b):
+                    graph[a][b]["layers"] += (name,)
+                    graph[a][b]["weight"] += self.weights[name]
+                else:
+                    graph.add_edge(a, b, layers=(name,), weight=self.weights[name])
+        return graph
+
+
+def from_pairs(
+    layers: Mapping[str, tuple[Integers, Integers]],
+    group: Groups,
+    groups: tuple[str, ...],
+    weights: Mapping[str, float] | None = None,
+) -> ContactNetwork:
+    """Return the network of given pairs.
+
+    Parameters
+    ----------
+    layers : mapping of str to a pair of (M,) int arrays
+        The two persons of each of the M contacts of a layer, in any order, without repetition.
+    group : (N,) array
+        Index of each person's group.
+    groups : tuple of str
+        Names of the groups.
+    weights : mapping of str to float, optional
+        1 for every layer by default.
+
+    Returns
+    -------
+    ContactNetwork
+    """
+    N = len(group)
+    return ContactNetwork(
+        layers={name: symmetric(N, *ends) for name, ends in layers.items()},
+        weights={name: 1.0 if weights is None else float(weights[name]) for name in layers},
+        group=np.asarray(group, dtype=np.int8),
+        groups=tuple(groups),
+    )
+
+
+def symmetric(N: int, first: NDArray[np.integer], second: NDArray[np.integer]) -> csr_array:
+    """Return the (N, N) matrix with a one for either direction of each pair.
+
+    Parameters
+    ----------
+    N : int
+        Persons.
+    first, second : (M,) int arrays
+        The pairs, each once, no one with himself.
+
+    Returns
+    -------
+    (N, N) csr_array of int8
+        Indices are sorted within rows.
+    """
+    return symmetric_from_keys(N, key(np.asarray(first), np.asarray(second), N))
+
+
+def symmetric_from_keys(N: int, keys: Keys) -> csr_array:
+    """Return the same of the keys of the pairs (see :mod:`simulators.contact_pairs`), in any order."""
+    # Sorting the keys of both directions is faster than SciPy's conversion, which jumps about in memory.
+    directed = np.sort(np.concatenate((keys, keys % N * N + keys // N)))
+    starts = np.searchsorted(directed, np.arange(N + 1, dtype=np.int64) * N).astype(np.int32)
+    directed %= N
+    indices = directed.astype(np.int32)
+    return csr_array((np.ones(len(indices), dtype=np.int8), indices, starts), shape=(N, N))
+
+
+def pairs(layer: csr_array) -> tuple[Integers, Integers]:
+    """Return the pairs of a layer, each once: (M,) lower and (M,) higher persons."""
+    rows = np.repeat(np.arange(layer.shape[0], dtype=np.int32), np.diff(layer.indptr))
+    upper = rows < layer.indices
+    return rows[upper], layer.indices[upper]
+
+
+def mean_contacts(layer: csr_array, group: Groups, J: int) -> Floats:
+    """Return the mean number of persons of group j that a person of group i meets, (J, J).
+
+    Parameters
+    ----------
+    layer : (N, N) csr_array
+        Contacts.
+    group : (N,) int array
+        Groups 0..J-1.
+    J : int
+        Number of groups.
+
+    Returns
+    -------
+    (J, J) array
+        A row is 0 where the group has nobody.
+    """
+    own = np.repeat(group.astype(np.int8), np.diff(layer.indptr))
+    counts = np.zeros((J, J))
+    for i in range(J):
+        counts[i] = np.bincount(group[layer.indices[own == i]], minlength=J)
+    return counts / np.maximum(np.bincount(group, minlength=J), 1)[:, None]
