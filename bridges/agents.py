@@ -8,9 +8,11 @@ from bridges.feedback import composition, search_space
 from optimizer.agents import Agent
 from optimizer.composition import Policies
 from optimizer.exploration import ConstantBeta, Exploration
-from optimizer.named_agents import DEFAULT_DELTA, DEFAULT_SCALE_DOWN, default_exploration
+from optimizer.general_composition import GeneralComposition
+from optimizer.named_agents import DEFAULT_DELTA, DEFAULT_SCALE_DOWN, default_exploration, groups_in_beta
 from optimizer.named_agents import make_agent as build_agent
 from optimizer.prior import Prior
+from optimizer.propagation import PropagationName
 from simulators.environment import Environment
 
 
@@ -25,6 +27,7 @@ def make_agent(
     beta: float | Literal["auto"] = "auto",
     family: str = "rbf",
     seed: int = 0,
+    propagation: PropagationName = "default",
 ) -> Agent:
     """Build an agent that learns on an environment.
 
@@ -38,7 +41,8 @@ def make_agent(
         Priors of the groups (`bridges.learn_prior`), or with `kernel="own"` of the composed value. Without
         one, the agent learns from its own rounds.
     kernel : {"composed", "own"}, default="composed"
-        What `prior` is for an aggregate agent: group priors to be composed, or one of the composed values.
+        What `prior` is for an aggregate agent: group priors to be composed, or one of the composed values. A
+        general composition has no composed kernel: there it is always "own".
     delta, scale_down : float
         Of the paper's beta_t: failure probability, and what divides beta_t.
     beta : float or "auto", default="auto"
@@ -47,26 +51,32 @@ def make_agent(
         Kernel family where the agent learns from its own rounds.
     seed : int, default=0
         Of all that the agent draws.
+    propagation : {"default", "bound", "delta", "sampled"}, default="default"
+        How decomposed agents carry their posterior through a general composition.
 
     Raises
     ------
     ValueError
         If the name is unknown or an option out of range.
     """
-    space = search_space(environment)
+    space, g = search_space(environment), composition(environment)
     exploration: Exploration = (
-        default_exploration(space, delta, scale_down) if beta == "auto" else ConstantBeta(beta, scale_down)
+        default_exploration(space, delta, scale_down, groups_in_beta(name, g))
+        if beta == "auto"
+        else ConstantBeta(beta, scale_down)
     )
     return build_agent(
         name,
         space,
-        composition(environment),
+        g,
         prior=prior,
-        own_prior=kernel == "own",
+        own_prior=kernel == "own" or isinstance(g, GeneralComposition),
         exploration=exploration,
         family=family,
         current=environment.current_policy,
         seed=seed,
+        propagation=propagation,
+        context=environment.lives,
     )
 
 

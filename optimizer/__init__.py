@@ -2,30 +2,34 @@
 
 An agent is a model (one Gaussian process a group, or one of the composed value), an acquisition and a search
 space. The names below are the public ones; the paper's equations are found by name: "Algorithm 1" in
-`decomposed_gp`, "Algorithm 2" in `gp_agent`, "Theorem 2" in `exploration`.
+`decomposed_gp`, "Algorithm 2" in `gp_agent`, "Algorithm 3" in `propagation`, "Theorem 2" in `exploration`.
 """
 
 from optimizer.acquisitions import UCB, Acquisition, ExpectedImprovement, ProbabilityOfImprovement
 from optimizer.agents import Agent, Recommendation
 from optimizer.candidate_posterior import CandidatePosterior
-from optimizer.composition import Composition
+from optimizer.composition import BaseComposition, Composition
 from optimizer.decomposed_gp import DecomposedGP
 from optimizer.exploration import ConstantBeta, ContinuousBeta, Exploration, FiniteBeta
 from optimizer.gaussian_process import GaussianProcess
+from optimizer.general_composition import GeneralComposition
 from optimizer.kept_rows import RowStorage
 from optimizer.kernel_learning import learn_prior
 from optimizer.named_agents import GP_AGENTS, agent_names, default_exploration, make_agent
 from optimizer.prior import Prior
+from optimizer.propagation import PROPAGATIONS
 from optimizer.regressor import AggregateGPRegressor, DecomposedGPRegressor
 from optimizer.search_space import SearchSpace
 from optimizer.theory import maximum_information_gain, regret_bounds
 
 __all__ = [
     "GP_AGENTS",
+    "PROPAGATIONS",
     "UCB",
     "Acquisition",
     "Agent",
     "AggregateGPRegressor",
+    "BaseComposition",
     "CandidatePosterior",
     "Composition",
     "ConstantBeta",
@@ -36,6 +40,7 @@ __all__ = [
     "Exploration",
     "FiniteBeta",
     "GaussianProcess",
+    "GeneralComposition",
     "Prior",
     "ProbabilityOfImprovement",
     "Recommendation",

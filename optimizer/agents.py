@@ -80,13 +80,17 @@ class Agent(ABC):
         ----------
         n : int, default=1
             How many policies, to be run side by side.
-        context : optional
-            Time, in an environment that lives on while it is asked.
+        context : float, optional
+            Time, in an environment that lives on while it is asked: given to an agent that was made for it.
         """
 
     @abstractmethod
     def tell(
-        self, policies: ArrayLike, observations: ArrayLike, noise_variance: ArrayLike | None = None
+        self,
+        policies: ArrayLike,
+        observations: ArrayLike,
+        noise_variance: ArrayLike | None = None,
+        context: Any = None,
     ) -> None:
         """Learn from what happened.
 
@@ -99,11 +103,19 @@ class Agent(ABC):
             observations are all nan counts as a round, and no more.
         noise_variance : array_like of the same shape, optional
             Variance of each observation; the agent's own unless given.
+        context : float, optional
+            As for `ask`: the time of these observations.
         """
 
     @abstractmethod
-    def recommend(self) -> Recommendation:
-        """The best policy now, with its predicted objective and a 95 % credible interval."""
+    def recommend(self, context: Any = None) -> Recommendation:
+        """The best policy now, with its predicted objective and a 95 % credible interval.
+
+        Parameters
+        ----------
+        context : float, optional
+            As for `ask`: the time that it is for; the last one heard of unless given.
+        """
 
     def rng(self) -> np.random.Generator:
         """Randomness of the coming round: a function of the seed and of the rounds told so far."""

@@ -20,14 +20,18 @@ class RandomAgent(Agent):
         return self.space.sample(n, self.rng())
 
     def tell(
-        self, policies: ArrayLike, observations: ArrayLike, noise_variance: ArrayLike | None = None
+        self,
+        policies: ArrayLike,
+        observations: ArrayLike,
+        noise_variance: ArrayLike | None = None,
+        context: Any = None,
     ) -> None:
         """Count the round and remember the best observation."""
         told = self.as_policies(policies)
         self.rounds += len(told)
         self.note_observed(told, np.asarray(observations, dtype=float).reshape(len(told)))
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, context: Any = None) -> Recommendation:
         """The best policy observed, with its observed value and no interval."""
         policy, value = self._best
         if policy is None:
@@ -64,7 +68,11 @@ class FixedAgent(Agent):
         return np.repeat(self.policy, n, axis=0)
 
     def tell(
-        self, policies: ArrayLike, observations: ArrayLike, noise_variance: ArrayLike | None = None
+        self,
+        policies: ArrayLike,
+        observations: ArrayLike,
+        noise_variance: ArrayLike | None = None,
+        context: Any = None,
     ) -> None:
         """Count the round and collect the observed values of the fixed policy."""
         told = self.as_policies(policies)
@@ -74,7 +82,7 @@ class FixedAgent(Agent):
         same = (told == self.policy).reshape(len(told), -1).all(axis=1)
         self._values += values[same & np.isfinite(values)].tolist()
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, context: Any = None) -> Recommendation:
         """The fixed policy, with the mean of its observations and a 95 % normal interval of that mean."""
         n = len(self._values)
         mean = float(np.mean(self._values)) if n else float("nan")

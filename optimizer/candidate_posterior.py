@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from optimizer.composition import Composition
+from optimizer.composition import BaseComposition
 from optimizer.decomposed_gp import as_observations, prior_mean_at, spread_means
 from optimizer.gaussian_process import PriorMean, as_points, as_variances
 from optimizer.kept_rows import RowStorage, keep_rows
@@ -47,7 +47,7 @@ class CandidatePosterior:
         self,
         kernels: Sequence[Kernel],
         noise_variances: ArrayLike,
-        composition: Composition,
+        composition: BaseComposition,
         prior_means: PriorMean | Sequence[PriorMean] = 0.0,
         *,
         features: ArrayLike,
@@ -166,11 +166,6 @@ class CandidatePosterior:
         chosen = self._rows if rows is None else np.asarray(rows)
         return self._means[:, chosen].T, self._variances[self._order][:, chosen].T
 
-    def prior_variance(self, rows: ArrayLike) -> Array:
-        """Variance of the objective before any observation at candidate rows, each (n,)."""
-        chosen = np.asarray(rows)
-        return self.composition.variance(self._prior_variances[self._order][:, chosen].T, chosen)
-
     def predict(self, rows: ArrayLike | None = None) -> tuple[Array, Array]:
         """Posterior mean and variance of the signed objective at rows (all unless given), each (n,)."""
         chosen = self._rows if rows is None else np.asarray(rows)
@@ -178,4 +173,4 @@ class CandidatePosterior:
             means, variances = self._means.T, self._variances[self._order].T  # without copies
         else:
             means, variances = self.predict_groups(chosen)
-        return self.composition.compose(means, chosen), self.composition.variance(variances, chosen)
+        return self.composition.moments(means, variances, chosen)

@@ -15,10 +15,11 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from optimizer.composition import Composition
+from optimizer.composition import BaseComposition, Composition, Policies
 from optimizer.decomposed_gp import prior_mean_at, spread_means
 from optimizer.fitted_process import FittedProcess
 from optimizer.gaussian_process import PriorMean, as_variances
+from optimizer.general_composition import GeneralComposition
 from optimizer.kernel_learning import learn_prior
 from optimizer.prior import Prior
 
@@ -26,8 +27,6 @@ Array = NDArray[np.float64]
 
 DEFAULT_NOISE = 1e-10
 """Noise variance where none is given and none is learned, as scikit-learn's `alpha`."""
-DIFFERENCE_SHARE = 6e-6
-"""Half step of central differences through g, as a share of an outcome's size: the cube root of rounding."""
 A_GROUP = ("kernels", "noise_variances", "weights", "prior_means")
 """Parameters that may have an entry a group."""
 
@@ -44,11 +43,22 @@ class ShiftedMean:
         return self.mean(X) + self.shift
 
 
+@dataclass(frozen=True)
+class OutcomesOnly:
+    """A general g that takes outcomes alone, where one of outcomes and policies is asked for."""
+
+    g: Callable[[Array], Array]
+
+    def __call__(self, outcomes: Array, policies: Policies) -> Array:
+        """g(outcomes)."""
+        return self.g(outcomes)
+
+
 class ComposedEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the regressors that see outcomes Y (n, J) and predict the composed value g(f_1, .., f_J)."""
 
     n_groups_: int
-    composition_: Composition
+    composition_: BaseComposition
     outcome_size_: Array
     prior_: Prior
 
@@ -151,8 +161,13 @@ class ComposedEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):  # typ
         if self.optimizer not in (None, "marginal-likelihood"):
             raise ValueError(f"optimizer must be None or 'marginal-likelihood', not {self.optimizer!r}")
         self.n_groups_ = self._count_groups(Y)
-        self.composition_ = Composition(self.n_groups_, weights=1.0 if self.weights is None else self.weights)
-        self.composition_.weights(X)  # refuses a function that returns another shape
+        if self.g is not None:
+            self.composition_ = GeneralComposition(self.n_groups_, OutcomesOnly(self.g))
+        else:
+            weights = 1.0 if self.weights is None else self.weights
+            linear = Composition(self.n_groups_, weights=weights)
+            linear.weights(X)  # refuses a function that returns another shape
+            self.composition_ = linear
         size = np.nan_to_num(np.abs(Y).reshape(len(Y), -1)).max(axis=0)
         self.outcome_size_ = np.where(size > 0, size, 1.0)
 
@@ -168,30 +183,14 @@ class ComposedEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):  # typ
 
     def _compose(self, X: Array, outcomes: Array) -> Array:
         """The composed value of complete outcomes (n, J) at X, shape (n,)."""
-        if self.g is None:
-            return self.composition_.unsigned(outcomes, X)
-        values = np.asarray(self.g(outcomes), dtype=float)
-        if values.shape != (len(outcomes),):
-            raise ValueError(
-                f"g must take outcomes {outcomes.shape} to values {(len(outcomes),)}, not {values.shape}"
-            )
-        if not np.isfinite(values).all():
+        values = self.composition_.unsigned(outcomes, X)
+        if self.g is not None and not np.isfinite(values).all():
             raise ValueError(f"g is nan or inf at the outcomes {outcomes[~np.isfinite(values)][0]}")
         return values
 
     def _slopes(self, X: Array, outcomes: Array) -> Array:
         """Partial derivatives of g at outcomes (n, J): weights, or differences through a general g."""
-        if self.g is None:
-            return self.composition_.weights(X)
-        slopes = np.empty_like(outcomes)
-        for j in range(outcomes.shape[1]):
-            step = DIFFERENCE_SHARE * np.maximum(self.outcome_size_[j], np.abs(outcomes[:, j]))
-            ahead, behind = outcomes.copy(), outcomes.copy()
-            ahead[:, j] += step
-            behind[:, j] -= step
-            change = self._compose(X, ahead) - self._compose(X, behind)
-            slopes[:, j] = change / (ahead[:, j] - behind[:, j])
-        return slopes
+        return self.composition_.slopes(outcomes, X, self.outcome_size_)
 
     @property
     def _learns(self) -> bool:

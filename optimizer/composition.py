@@ -1,9 +1,12 @@
-"""The composition g: how the outcomes of the groups make up the objective (Definition 1).
+"""The composition g: how the outcomes of the groups make up the objective (Definitions 1 and 2).
 
-This is the one place where the sign is flipped: a `Composition` is always to be maximised. The observations
-of the groups themselves are never touched, so minimising f and maximising -f are the same computation.
+This is the one place where the sign is flipped: a composition is always to be maximised. The observations of
+the groups themselves are never touched, so minimising f and maximising -f are the same computation.
+
+`Composition` is the linear one (Definition 1); any other is in `optimizer.general_composition`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -15,7 +18,47 @@ Policies = NDArray[Any]
 """Policies (n, d), or candidate rows (n,) where the search space is finite."""
 
 
-class Composition:
+class BaseComposition(ABC):
+    """What every composition offers: the signed objective of outcomes, and its moments.
+
+    Attributes
+    ----------
+    groups : int
+        J, the number of groups.
+    sign : float
+        1 where the objective is to be maximised, -1 where minimised.
+    """
+
+    def __init__(self, groups: int, sense: Literal["maximize", "minimize"]) -> None:
+        if sense not in ("maximize", "minimize"):
+            raise ValueError(f"sense must be 'maximize' or 'minimize', not {sense!r}")
+        if groups < 1:
+            raise ValueError(f"groups must be at least 1, not {groups}")
+        self.groups = groups
+        self.sign = 1.0 if sense == "maximize" else -1.0
+
+    @abstractmethod
+    def unsigned(self, outcomes: Array, policies: Policies) -> Array:
+        """Objective of outcomes (n, J) in its own sign, shape (n,)."""
+
+    @abstractmethod
+    def slopes(self, outcomes: Array, policies: Policies, sizes: Array | float = 0.0) -> Array:
+        """Partial derivatives dg/df_j at outcomes (n, J), in the objective's own sign, shape (n, J)."""
+
+    @abstractmethod
+    def moments(self, means: Array, variances: Array, policies: Policies) -> tuple[Array, Array]:
+        """Mean and variance (n,) of the signed objective, from those of independent groups (n, J)."""
+
+    def compose(self, outcomes: Array, policies: Policies) -> Array:
+        """Signed objective of outcomes (n, J) at policies: the value to be maximised, shape (n,)."""
+        return self.sign * self.unsigned(outcomes, policies)
+
+    def own(self) -> "Composition":
+        """Composition of one group, the objective itself: what an aggregate agent models."""
+        return Composition(1, sense="maximize" if self.sign > 0 else "minimize")
+
+
+class Composition(BaseComposition):
     """Linear composition f(x) = sum_j g_j(x) f_j(x) + c(x), signed so that more is better.
 
     Parameters
@@ -43,12 +86,7 @@ class Composition:
         offset: float | Callable[[Policies], Array] = 0.0,
         sense: Literal["maximize", "minimize"] = "maximize",
     ) -> None:
-        if sense not in ("maximize", "minimize"):
-            raise ValueError(f"sense must be 'maximize' or 'minimize', not {sense!r}")
-        if groups < 1:
-            raise ValueError(f"groups must be at least 1, not {groups}")
-        self.groups = groups
-        self.sign = 1.0 if sense == "maximize" else -1.0
+        super().__init__(groups, sense)
         self.constant_weights: Array | None = None
         self._weights: Callable[[Policies], Array] | None = None
         if callable(weights):
@@ -78,12 +116,8 @@ class Composition:
     def offset(self, policies: Policies) -> Array:
         """c(x) of each policy, in the objective's own sign, shape (n,)."""
         if callable(self._offset):
-            return np.asarray(self._offset(policies), dtype=float)
+            return np.array(self._offset(policies), dtype=float)
         return np.full(len(policies), float(self._offset))
-
-    def compose(self, outcomes: Array, policies: Policies) -> Array:
-        """Signed objective of outcomes (n, J) at policies: the value to be maximised, shape (n,)."""
-        return self.sign * self.unsigned(outcomes, policies)
 
     def unsigned(self, outcomes: Array, policies: Policies) -> Array:
         """Objective of outcomes (n, J) in its own sign, shape (n,).
@@ -93,7 +127,7 @@ class Composition:
         """
         total = self.offset(policies)
         for j, weight in enumerate(self._by_group(policies)):
-            total = total + weight * outcomes[:, j]
+            total += weight * outcomes[:, j]
         return total
 
     def variance(self, variances: Array, policies: Policies) -> Array:
@@ -103,10 +137,14 @@ class Composition:
             total += weight**2 * variances[:, j]
         return total
 
+    def slopes(self, outcomes: Array, policies: Policies, sizes: Array | float = 0.0) -> Array:
+        """The weights g_j(x), whatever the outcomes are."""
+        return self.weights(policies)
+
+    def moments(self, means: Array, variances: Array, policies: Policies) -> tuple[Array, Array]:
+        """Mean and variance (n,) of the signed objective: exact, it is Gaussian where the groups are."""
+        return self.compose(means, policies), self.variance(variances, policies)
+
     def _by_group(self, policies: Policies) -> Array:
         """g_j(x) by group: (J,) numbers where they are constant, which multiply faster, else (J, n)."""
         return self.weights(policies).T if self.constant_weights is None else self.constant_weights
-
-    def own(self) -> "Composition":
-        """Composition of one group, the objective itself: what an aggregate agent models."""
-        return Composition(1, sense="maximize" if self.sign > 0 else "minimize")

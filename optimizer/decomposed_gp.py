@@ -6,13 +6,13 @@ aggregate model (one GP of the composed value) is the case J = 1 with the compos
 """
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from optimizer.composition import Composition, Policies
+from optimizer.composition import BaseComposition, Composition, Policies
 from optimizer.gaussian_process import (
     GaussianProcess,
     Gradients,
@@ -20,11 +20,31 @@ from optimizer.gaussian_process import (
     as_points,
     as_variances,
 )
+from optimizer.general_composition import GeneralComposition
+from optimizer.propagation import GroupSlopes
 
 Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-6
 """Half step of the central differences through functions without a known derivative (g_j, c, mu_j)."""
+
+
+class GroupGradients(NamedTuple):
+    """Posterior means and variances of the groups (n, J), with their gradients (n, J, d) in the policy."""
+
+    means: Array
+    variances: Array
+    mean_gradients: Array
+    variance_gradients: Array
+
+    def chain(self, slopes: GroupSlopes) -> Array:
+        """Gradient (n, d) of a value from its slopes in what the groups predict."""
+        gradient: Array = (
+            np.einsum("nj,njd->nd", slopes.means, self.mean_gradients)
+            + np.einsum("nj,njd->nd", slopes.variances, self.variance_gradients)
+            + slopes.policies
+        )
+        return gradient
 
 
 def as_observations(Y: ArrayLike, n: int, groups: int) -> Array:
@@ -57,9 +77,10 @@ def differences(function: Callable[[Array], Array], X: Array) -> Array:
 
 
 class DecomposedGP:
-    """Algorithm 1 of the paper: a GP posterior for every group, composed by the known weights g_j(x).
+    """Algorithm 1 of the paper: a GP posterior for every group, composed by the known g.
 
-    mu_T(x) = sum_j g_j(x) mu_{j,T}(x) + c(x) and sigma_T^2(x) = sum_j g_j(x)^2 sigma_{j,T}^2(x).
+    Linear: mu_T(x) = sum_j g_j(x) mu_{j,T}(x) + c(x) and sigma_T^2(x) = sum_j g_j(x)^2 sigma_{j,T}^2(x).
+    General: by the composition's propagation (Algorithm 3).
 
     Parameters
     ----------
@@ -67,12 +88,13 @@ class DecomposedGP:
         k_j, one a group.
     noise_variances : array_like of shape (J,)
         Noise variance of each group's observations, where an observation states none of its own.
-    composition : Composition
-        g_j(x), c(x) and the sign of the objective.
+    composition : Composition, or GeneralComposition
+        The known g and the sign of the objective.
     prior_means : float, or sequence of J floats or callables, default=0.0
         mu_{j,0}: constants, or functions from policies (n, d) to (n,). (Algorithm 2's input.)
     embed : callable, optional
-        Features that the kernels see: from policies (n, d) to (n, p). Default: the policies themselves.
+        Features that the kernels see: from policies (n, d) to (n, p). Default: the policies themselves. With
+        it, policies may also be candidate rows: integers (n,).
 
     Raises
     ------
@@ -84,7 +106,7 @@ class DecomposedGP:
         self,
         kernels: Sequence[Kernel],
         noise_variances: ArrayLike,
-        composition: Composition,
+        composition: BaseComposition,
         prior_means: PriorMean | Sequence[PriorMean] = 0.0,
         *,
         embed: Callable[[Array], Array] | None = None,
@@ -110,7 +132,7 @@ class DecomposedGP:
         noise_variance : array_like of shape (n, J), optional
             The variance of each observation; the groups' own unless given.
         """
-        X = as_points(X)
+        X = self._policies(X)
         Y = as_observations(Y, len(X), len(self.groups))
         features = self.features(X)
         noise = None if noise_variance is None else as_variances(noise_variance, Y.shape)
@@ -123,9 +145,13 @@ class DecomposedGP:
         """What the kernels see of policies (n, d): (n, p)."""
         return X if self.embed is None else np.asarray(self.embed(X), dtype=float)
 
+    def _policies(self, X: ArrayLike) -> Policies:
+        rows = np.asarray(X)
+        return rows if self.embed is not None and rows.ndim == 1 and rows.dtype.kind in "iu" else as_points(X)
+
     def predict_groups(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior means and variances of the groups at policies (n, d), each of shape (n, J)."""
-        X = as_points(X)
+        X = self._policies(X)
         features = self.features(X)
         means, variances = np.empty((2, len(X), len(self.groups)))
         for j, group in enumerate(self.groups):
@@ -135,20 +161,47 @@ class DecomposedGP:
 
     def predict(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the signed objective (more is better) at policies, each (n,)."""
-        X = as_points(X)
+        X = self._policies(X)
         means, variances = self.predict_groups(X)
-        return self.composition.compose(means, X), self.composition.variance(variances, X)
-
-    def prior_variance(self, X: ArrayLike) -> Array:
-        """Variance of the objective before any observation at policies (n, d), shape (n,)."""
-        X = as_points(X)
-        features = self.features(X)
-        variances = np.stack([group.kernel.diag(features) for group in self.groups], axis=1)
-        return self.composition.variance(variances, X)
+        return self.composition.moments(means, variances, X)
 
     def predict_with_gradients(self, X: Array) -> Gradients:
         """Posterior mean and variance of the signed objective, with gradients (n, d) in the policy."""
-        sign, weights = self.composition.sign, self.composition.weights(X)
+        if isinstance(self.composition, Composition):
+            return self._linear_gradients(self.composition, X)
+        assert isinstance(self.composition, GeneralComposition)
+        groups = self.predict_groups_with_gradients(X)
+        mean_slopes, variance_slopes = self.composition.moment_slopes(groups.means, groups.variances, X)
+        return Gradients(
+            *self.composition.moments(groups.means, groups.variances, X),
+            groups.chain(mean_slopes),
+            groups.chain(variance_slopes),
+        )
+
+    def predict_groups_with_gradients(self, X: Array) -> GroupGradients:
+        """Posterior means and variances of the groups at policies (n, d), with gradients in the policy."""
+        features = self.features(X)
+        parts = [group.predict_with_gradients(features) for group in self.groups]
+        mean_gradients = np.stack([part.mean_gradient for part in parts], axis=1)
+        variance_gradients = np.stack([part.variance_gradient for part in parts], axis=1)
+        if self.embed is not None:
+            jacobian = differences(self.embed, X)
+            mean_gradients = np.einsum("ndp,njp->njd", jacobian, mean_gradients)
+            variance_gradients = np.einsum("ndp,njp->njd", jacobian, variance_gradients)
+        for j, mean in enumerate(self.prior_means):
+            if callable(mean):
+                mean_gradients[:, j] += differences(mean, X)
+        prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
+        return GroupGradients(
+            np.stack([part.mean for part in parts], axis=1) + prior,
+            np.stack([part.variance for part in parts], axis=1),
+            mean_gradients,
+            variance_gradients,
+        )
+
+    def _linear_gradients(self, composition: Composition, X: Array) -> Gradients:
+        """The weights go inside the sums over groups, so that features are differentiated once."""
+        sign, weights = composition.sign, composition.weights(X)
         features = self.features(X)
         parts = [group.predict_with_gradients(features) for group in self.groups]
         prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
@@ -165,15 +218,15 @@ class DecomposedGP:
         for j, mean in enumerate(self.prior_means):
             if callable(mean):
                 mean_slope = mean_slope + weights[:, [j]] * differences(mean, X)
-        if self.composition.constant_weights is None:
-            slopes = differences(self.composition.weights, X)
+        if composition.constant_weights is None:
+            slopes = differences(composition.weights, X)
             mean_slope = mean_slope + np.einsum("ndj,nj->nd", slopes, means)
             variance_slope = variance_slope + 2 * np.einsum("ndj,nj->nd", slopes, weights * variances)
-        if callable(self.composition._offset):
-            mean_slope = mean_slope + differences(self.composition.offset, X)
+        if callable(composition._offset):
+            mean_slope = mean_slope + differences(composition.offset, X)
         return Gradients(
-            self.composition.compose(means, X),
-            self.composition.variance(variances, X),
+            composition.compose(means, X),
+            composition.variance(variances, X),
             sign * mean_slope,
             variance_slope,
         )

@@ -5,11 +5,13 @@ from typing import Any
 
 from optimizer.agents import Agent, Feedback
 from optimizer.baselines import FixedAgent, RandomAgent, uniform_policy
-from optimizer.composition import Composition
+from optimizer.composition import BaseComposition
 from optimizer.exploration import ContinuousBeta, Exploration, FiniteBeta
+from optimizer.general_composition import GeneralComposition
 from optimizer.gp_agent import AcquisitionName, GPAgent
 from optimizer.kept_rows import RowStorage
 from optimizer.prior import Prior
+from optimizer.propagation import PropagationName, make_propagation
 from optimizer.search_space import SearchSpace
 
 GP_AGENTS: dict[str, tuple[Feedback, AcquisitionName]] = {
@@ -19,6 +21,7 @@ GP_AGENTS: dict[str, tuple[Feedback, AcquisitionName]] = {
     "d-gpucb": ("decomposed", "ucb"),
     "d-ei": ("decomposed", "ei"),
     "d-mpi": ("decomposed", "mpi"),
+    "d-ts": ("decomposed", "ts"),
 }
 BASELINES = {
     "random": "uniformly random policies",
@@ -36,16 +39,26 @@ def agent_names() -> list[str]:
 def default_exploration(
     space: SearchSpace, delta: float = DEFAULT_DELTA, scale_down: float = DEFAULT_SCALE_DOWN, groups: int = 1
 ) -> Exploration:
-    """The paper's beta_t for the space: finite (Theorem 2) or continuous (section 7), scaled down by 5."""
+    """The paper's beta_t for the space: finite (Theorem 2) or continuous (section 7), scaled down by 5.
+
+    `groups` is the J that stands inside the logarithm with a general composition (Theorem 3), 1 otherwise:
+    see `groups_in_beta`.
+    """
     if space.finite:
         return FiniteBeta(space.size or 1, delta, scale_down, groups)
     return ContinuousBeta(space.d, delta, scale_down, groups)
 
 
+def groups_in_beta(name: str, composition: BaseComposition) -> int:
+    """J inside beta_t's logarithm: that of an agent which models every group under a general g, else 1."""
+    decomposed = name in GP_AGENTS and GP_AGENTS[name][0] == "decomposed"
+    return composition.groups if decomposed and isinstance(composition, GeneralComposition) else 1
+
+
 def make_agent(
     name: str,
     space: SearchSpace,
-    composition: Composition,
+    composition: BaseComposition,
     *,
     prior: Prior | None = None,
     own_prior: bool = False,
@@ -54,25 +67,27 @@ def make_agent(
     current: Any = None,
     seed: int = 0,
     storage: RowStorage | None = None,
+    propagation: PropagationName = "default",
+    context: bool = False,
 ) -> Agent:
     """Build an agent by name.
 
     Parameters
     ----------
     name : str
-        One of `agent_names()`: "d-gpucb", "d-ei", "d-mpi" (decomposed feedback), "gp-ucb", "ei", "mpi"
-        (aggregate), "random", "uniform", "current".
+        One of `agent_names()`: "d-gpucb", "d-ei", "d-mpi", "d-ts" (decomposed feedback), "gp-ucb", "ei",
+        "mpi" (aggregate), "random", "uniform", "current".
     space : SearchSpace
         Where policies come from.
-    composition : Composition
+    composition : Composition, or GeneralComposition
         The known g and the sense of the objective.
     prior : Prior, optional
         Priors of the groups, from which aggregate agents compose theirs. Without one, every agent learns from
         its own rounds.
     own_prior : bool, default=False
-        For aggregate agents: `prior` was learned from composed values.
+        For aggregate agents: `prior` was learned from composed values, as it has to be under a general g.
     exploration : Exploration, optional
-        beta_t; `default_exploration(space)` unless given.
+        beta_t; `default_exploration` unless given.
     family : str, default="rbf"
         Kernel family where agents learn from their own rounds.
     current : policy, optional
@@ -81,19 +96,28 @@ def make_agent(
         Of all that the agent draws.
     storage : RowStorage, optional
         How the posterior over a large candidate set is stored: exact unless given.
+    propagation : {"default", "bound", "delta", "sampled"}, default="default"
+        How decomposed agents carry their posterior through a general g (Algorithm 3); see
+        `optimizer.propagation`. A linear one is exact, and needs none.
+    context : bool, default=False
+        Whether `ask` and `tell` come with a context, such as the time, which kernels see as last feature.
 
     Raises
     ------
     ValueError
-        If the name is unknown, or the baseline does not fit the space.
+        If the name or the propagation is unknown, g lacks what it needs, or the baseline does not fit the
+        space.
     """
+    through = make_propagation(propagation, composition.groups, seed)
     if name in GP_AGENTS:
         feedback, acquisition = GP_AGENTS[name]
+        if isinstance(composition, GeneralComposition) and feedback == "decomposed":
+            composition = composition.propagated(through)
         return GPAgent(
             name,
             space,
             composition,
-            exploration or default_exploration(space),
+            exploration or default_exploration(space, groups=groups_in_beta(name, composition)),
             feedback=feedback,
             acquisition=acquisition,
             prior=prior,
@@ -101,6 +125,7 @@ def make_agent(
             family=family,
             seed=seed,
             storage=storage,
+            context=context,
         )
     if name == "random":
         return RandomAgent(name, space, composition.sign, seed)

@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from optimizer.composed_estimator import ComposedEstimator
 from optimizer.composed_kernel import joined_features
+from optimizer.composition import Composition
 from optimizer.gaussian_process import as_variances
 
 Array = NDArray[np.float64]
@@ -230,8 +231,8 @@ class AggregateGPRegressor(ComposedEstimator):
         columns = Y if self._is_outcomes(Y) else np.full((len(Y), self.n_groups_), np.nan)
         self.prior_ = self._prior(X, columns, self.noise_variances)
         noise = np.tile(self.prior_.noise_variances, (len(X), 1))
-        kernel = self.prior_.composed(self.composition_).kernels[0]
-        return kernel, self.composition_.variance(noise, X)
+        composition = self._linear
+        return self.prior_.composed(composition).kernels[0], composition.variance(noise, X)
 
     def _own(self, X: Array, Y: Array, values: Array) -> tuple[Kernel, Array]:
         """The kernel and the noise variances (n,) of the composed value itself."""
@@ -251,9 +252,14 @@ class AggregateGPRegressor(ComposedEstimator):
         self.prior_ = self._prior(X, values[:, None], known[told].mean())
         return self.prior_.kernels[0], known
 
+    @property
+    def _linear(self) -> Composition:
+        assert isinstance(self.composition_, Composition)
+        return self.composition_
+
     def _features(self, X: Array) -> Array:
         """What the kernel sees: X, with the weights beside it where they vary."""
-        return X if self.own_prior_ else joined_features(lambda X: X, self.composition_)(X)
+        return X if self.own_prior_ else joined_features(lambda X: X, self._linear)(X)
 
     def _mean(self, X: Array) -> Array:
         """Prior mean of the composed value, shape (n,)."""
