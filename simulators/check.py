@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 from scipy.stats import t as student_t
 
-from simulators.environment import Environment, Outcomes
+from simulators.check_policies import feasible, infeasible, text
+from simulators.environment import Environment, Outcomes, SimulationError
 from simulators.policy_space import PolicySpace
 
 PROBES = 8
@@ -54,7 +54,9 @@ def check_environment(env: Any) -> list[str]:
         checker.refusals,
         checker.noise_free,
         checker.composition,
+        checker.set_aside,
         checker.state,
+        checker.time,
         checker.copies,
     ):
         with checker.blaming(f"the check of {part.__name__.replace('_', '-')} could not finish"):
@@ -112,7 +114,7 @@ class _Checker:
             with self.blaming("current_policy must lie in the policy space"):
                 space.check(current)
         with self.blaming("no feasible policy could be found in policy_space"):
-            self.policies = _feasible(space, PROBES)
+            self.policies = feasible(space, PROBES)
         return J > 0 and bool(self.policies)
 
     def steps(self) -> None:
@@ -130,10 +132,10 @@ class _Checker:
             values = np.asarray(outcomes.values)
             silent &= np.isnan(values)
             if np.isinf(values).any():
-                self.find(f"step returned an infinite outcome at {_text(policy)}")
+                self.find(f"step returned an infinite outcome at {text(policy)}")
             if np.isnan(values).all():
                 self.find(
-                    f"step returned nan for every group at {_text(policy)}; raise SimulationError instead"
+                    f"step returned nan for every group at {text(policy)}; raise SimulationError instead"
                 )
             variance = outcomes.noise_variance
             if variance is not None:
@@ -169,7 +171,7 @@ class _Checker:
     def refusals(self) -> None:
         """Check that a policy outside the space is refused with ValueError."""
         space: PolicySpace = self.env.policy_space
-        for outside, why in _infeasible(space):
+        for outside, why in infeasible(space):
             try:
                 self.env.reset(0)
                 self.env.step(outside)
@@ -179,7 +181,7 @@ class _Checker:
                 kind = type(error).__name__
                 self.find(f"step must refuse {why} with ValueError; it raised {kind}: {error}")
             else:
-                self.find(f"step must refuse {why} with ValueError; it accepted {_text(outside)}")
+                self.find(f"step must refuse {why} with ValueError; it accepted {text(outside)}")
 
     def noise_free(self) -> None:
         """Check the form of ``expected``, and that repeated steps scatter around it."""
@@ -246,13 +248,51 @@ class _Checker:
                 if (np.abs(change - (weights * step).sum(axis=1)) > 1e-9 * scale).any():
                     self.find("weights do not agree with compose: g(y + h) - g(y) is not sum_j g_j h_j")
         gradient = getattr(env, "gradient", None)
-        if callable(gradient) and np.shape(gradient(outcomes, policies)) != outcomes.shape:
-            self.find(f"gradient must have the shape of the outcomes, {outcomes.shape}")
+        if callable(gradient):
+            slopes = np.asarray(gradient(outcomes, policies))
+            if slopes.shape != outcomes.shape:
+                self.find(f"gradient must have the shape of the outcomes, {outcomes.shape}")
+            else:
+                self.slopes(outcomes, policies, slopes)
         bounds = getattr(env, "bounds", None)
         if bounds is not None:
             bounds = np.asarray(bounds() if callable(bounds) else bounds, dtype=float)
-            if bounds.shape != (J,) or not (bounds >= 0).all():
-                self.find(f"bounds must be {J} numbers >= 0, the B_j of Definition 2; got {bounds.tolist()}")
+            if bounds.shape != (J,) or not (np.isfinite(bounds) & (bounds >= 0)).all():
+                self.find(
+                    f"bounds must be {J} finite numbers >= 0, the B_j of Definition 2; got {bounds.tolist()}"
+                )
+
+    def slopes(self, outcomes: Any, policies: Any, slopes: Any) -> None:
+        """Compare ``gradient`` with differences of ``compose``, where g has no kink or jump between them."""
+        for j, group in enumerate(self.env.groups):
+            h = np.zeros(len(self.env.groups))
+            h[j] = 1e-4 * (1 + np.abs(outcomes[:, j]).max())
+            below, here, above = (self.env.compose(outcomes + k * h, policies) for k in (-1, 0, 1))
+            left, right = (here - below) / h[j], (above - here) / h[j]
+            room = 2 * np.abs(right - left) + 1e-6 * (1 + np.abs(slopes[:, j]))
+            smooth = np.abs(right - left) <= 0.1 * (np.abs(left) + np.abs(right)) + 1e-6
+            for i in np.flatnonzero(smooth & (np.abs(slopes[:, j] - (left + right) / 2) > room))[:1]:
+                self.find(
+                    f"gradient by group {group!r} is {slopes[i, j]:.6g} at {text(policies[i])}, but compose "
+                    f"grows by {(left[i] + right[i]) / 2:.6g} per unit there"
+                )
+
+    def set_aside(self) -> None:
+        """Check the form of the measurements outside the candidates."""
+        measured = self.env.set_aside
+        if measured is None:
+            return
+        features, outcomes = (np.asarray(part, dtype=float) for part in measured)
+        embedded = self.env.policy_space.embed(np.array(self.policies)).shape[1]
+        p, J = embedded + bool(self.env.lives), len(self.env.groups)
+        m = len(features)
+        if features.shape != (m, p) or outcomes.shape != (m, J):
+            self.find(
+                f"set_aside must hold features (m, {p}) and outcomes (m, {J}); their shapes are "
+                f"{features.shape} and {outcomes.shape}"
+            )
+        elif not np.isfinite(features).all() or np.isinf(outcomes).any():
+            self.find("set_aside must hold finite features and outcomes; a missing outcome is nan")
 
     def state(self) -> None:
         """Check that an environment with memory can save it."""
@@ -261,6 +301,30 @@ class _Checker:
         self.step(self.policies[0], seed=3)
         with self.blaming("has_memory=True needs get_state and set_state"):
             self.env.set_state(self.env.get_state())
+
+    def time(self) -> None:
+        """Check that a living world has the time, and changes by itself and by nothing else."""
+        env, batch = self.env, np.array(self.policies)
+        if not env.lives:
+            return
+        if not env.has_memory:
+            self.find("lives=True needs has_memory=True: a step depends on how much time has passed")
+        self.step(self.policies[0], seed=6)
+        now, state = env.context, env.get_state()
+        if not isinstance(now, float | int) or not np.isfinite(now):
+            self.find(f"context must be the time of the coming step in hours; it is {now!r}")
+            return
+        expected = np.array(env.expected(batch))
+        with suppress(SimulationError):  # a failure of its own; time passes all the same
+            env.step(int(self.policies[1]) if env.policy_space.finite else self.policies[1])
+        if env.context == now:
+            self.find("a step must let time pass: context stayed the same")
+        env.set_state(state)
+        if env.context != now or not np.array_equal(env.expected(batch), expected, equal_nan=True):
+            self.find("set_state must go back to the time and the world that get_state described")
+        self.step(self.policies[-1], seed=6)
+        if not np.array_equal(env.expected(batch), expected, equal_nan=True):
+            self.find("a living world must not depend on the policies: another step led to another world")
 
     def copies(self) -> None:
         """Check that the environment can travel to a worker process and behaves the same there."""
@@ -285,7 +349,7 @@ class _Checker:
         if self.env.policy_space.finite:
             given = int(policy)
         outcomes: Any = None
-        with self.blaming(f"step failed at the feasible policy {_text(policy)}"):
+        with self.blaming(f"step failed at the feasible policy {text(policy)}"):
             self.env.reset(seed)
             outcomes = self.env.step(given)
             if not isinstance(outcomes, Outcomes):
@@ -296,55 +360,3 @@ class _Checker:
                 self.find(f"step must return {J} values, one a group, in shape ({J},); its shape is {shape}")
                 return None
         return outcomes if isinstance(outcomes, Outcomes) else None
-
-
-def _feasible(space: PolicySpace, n: int) -> list[Any]:
-    rng = np.random.default_rng(20)
-    if space.size is not None:
-        rows = np.flatnonzero(space.contains(np.arange(space.size)))
-        return [int(row) for row in rng.choice(rows, size=n)]
-    assert space.bounds is not None
-    project: Callable[[Any], Any] = space.project
-    # A Latin hypercube: every entry is tried low and high.
-    spread = qmc.LatinHypercube(space.d, rng=rng).random(n)
-    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
-    return [project(lower + share * (upper - lower)) for share in spread]
-
-
-def _infeasible(space: PolicySpace) -> list[tuple[Any, str]]:
-    """Return policies outside the space, each with what is wrong with it."""
-    if space.size is not None:
-        cases: list[tuple[Any, str]] = [
-            (space.size, "a candidate row beyond the last"),
-            (-1, "a negative candidate row"),
-        ]
-        barred = np.flatnonzero(~space.contains(np.arange(space.size)))
-        return cases + [(int(row), "a candidate outside the limits") for row in barred[:1]]
-    assert space.bounds is not None
-    inside = np.asarray(_feasible(space, 1)[0], dtype=float)
-    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
-    above, missing = inside.copy(), inside.copy()
-    above[-1], missing[0] = upper[-1] + 1 + abs(upper[-1]), np.nan
-    cases = [
-        (above, f"a policy whose entry {space.labels[-1]!r} is above its bound"),
-        (missing, "a policy with a nan"),
-        (np.append(inside, inside[-1]), "a policy with an entry too many"),
-    ]
-    if space.constraint is not None:
-        sides = ((lower, upper), (upper, lower))
-        corners = [np.where(row > 0, a, b) for row in _rows(space) for a, b in sides]
-        breaking = [corner for corner in corners if not space.contains(corner[None])[0]]
-        cases += [
-            (corner, "a policy within bounds that breaks the linear constraint") for corner in breaking[:1]
-        ]
-    return cases
-
-
-def _rows(space: PolicySpace) -> NDArray[np.float64]:
-    assert space.constraint is not None
-    return np.atleast_2d(np.asarray(space.constraint.A, dtype=float))
-
-
-def _text(policy: Any) -> str:
-    array = np.asarray(policy)
-    return str(array) if array.ndim == 0 else "(" + ", ".join(f"{entry:.4g}" for entry in array) + ")"

@@ -70,8 +70,13 @@ class Environment(ABC):
     A subclass sets the attributes below, writes :meth:`step`, and overrides whatever else it knows better:
     :meth:`expected` when noise-free outcomes can be computed, :meth:`compose` and :meth:`weights` when the
     objective is not the plain sum. A general (nonlinear) composition may also offer ``gradient(outcomes,
-    policies) -> (..., J)`` and ``bounds -> (J,)``, the ``B_j`` of Definition 2; readers look for these two
-    with ``getattr``. :func:`simulators.check_environment` tells in words what a subclass gets wrong.
+    policies) -> (..., J)``, the exact slopes ``dg/df_j``, and ``bounds -> (J,)``, the finite ``B_j`` of
+    Definition 2; readers look for these two with ``getattr``. :func:`simulators.check_environment` tells in
+    words what a subclass gets wrong.
+
+    A world may live: it changes by itself from step to step, whatever the policies are. Then ``expected``
+    and the best policy are those of the coming step, whose time is ``context``; ``step`` observes, then
+    lets the time of one step pass. It passes even if the step fails.
 
     In a finite space policies are candidate rows: ``(n,)`` integers wherever ``(n, d)`` is written here.
 
@@ -89,6 +94,8 @@ class Environment(ABC):
         What is to be done with the objective.
     has_memory : bool
         True when a step depends on earlier steps. Then ``get_state`` and ``set_state`` must be there.
+    lives : bool
+        True when the world changes by itself from step to step; ``has_memory`` is True then as well.
     name : str
         The registry's name, or the class's.
     current_policy : (d,) array or None
@@ -103,6 +110,7 @@ class Environment(ABC):
     policy_space: PolicySpace
     sense: Literal["minimize", "maximize"]
     has_memory: bool = False
+    lives: bool = False
     name: str = ""
     current_policy: NDArray[np.float64] | None = None
     current_policy_label: str = ""
@@ -130,6 +138,24 @@ class Environment(ABC):
             The same seed gives the same noise. None draws fresh noise from the operating system.
         """
         self._rng = np.random.default_rng(seed)
+
+    @property
+    def context(self) -> float | None:
+        """Time of the coming step in hours, where the world lives; None elsewhere."""
+        return None
+
+    @property
+    def set_aside(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Measurements outside the candidates, from which kernels may be learned; None without any.
+
+        Returns
+        -------
+        features : (m, p) array
+            Where they were taken, as kernels see it: in a world that lives with the time as last column.
+        outcomes : (m, J) array
+            What was measured there, each in its group's unit; ``nan`` where missing.
+        """
+        return None
 
     @abstractmethod
     def step(self, policy: Any) -> Outcomes:

@@ -125,3 +125,33 @@ def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
         nearest = f" (nearest: {close[0]!r})" if close else ""
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, accepted))}{nearest}")
     return value
+
+
+def whole(name: str, value: Any, *, least: int = 1) -> int:
+    """Return a whole number that is not below a limit.
+
+    Raises
+    ------
+    ValueError
+        Anything else; names the parameter, the value and what is accepted.
+    """
+    try:
+        x = number(name, value, least=least)
+    except ValueError:
+        x = np.nan
+    if x != np.floor(x):
+        raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
+    return int(x)
+
+
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """Return the seed of a world as a sequence from which streams are spawned.
+
+    Raises
+    ------
+    ValueError
+        Neither a SeedSequence nor a whole number >= 0.
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    return np.random.SeedSequence(whole("seed", seed, least=0))

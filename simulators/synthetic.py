@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from simulators.environment import Environment, Outcomes
 from simulators.gaussian_field import draw, grid_points
-from simulators.options import choice, number, per_group
+from simulators.options import choice, number, per_group, seed_sequence, whole
 from simulators.policy_space import PolicySpace
 
 Floats = NDArray[np.float64]
@@ -124,7 +124,7 @@ class Synthetic(Environment):
         self.shape = _shape(int(choice("d", d, tuple(POINTS))), points)
         self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
         self.noise_variances.flags.writeable = False
-        self.seed = _seed(seed)
+        self.seed = seed_sequence(seed)
         ranges = {
             "length_scale": _range("length_scale", length_scale),
             "alpha": _range("alpha", ALPHA if alpha is None else alpha),
@@ -207,13 +207,6 @@ class Synthetic(Environment):
         return RationalQuadratic(scale, alpha, "fixed", "fixed")
 
 
-def whole(name: str, value: Any) -> int:
-    """Return a whole number of at least 1; ValueError if it is anything else."""
-    if number(name, value, least=1) != int(value):
-        raise ValueError(f"{name}={value!r} must be a whole number >= 1")
-    return int(value)
-
-
 def _shape(d: int, points: Any) -> tuple[int, ...]:
     if points is None:
         return POINTS[d]
@@ -233,14 +226,6 @@ def _range(name: str, value: Any) -> tuple[float, float]:
     if low > high:
         raise ValueError(f"{name}={value!r} is upside down: {low:g} is above {high:g}")
     return low, high
-
-
-def _seed(seed: Any) -> np.random.SeedSequence:
-    if isinstance(seed, np.random.SeedSequence):
-        return seed
-    if number("seed", seed, least=0) != int(seed):
-        raise ValueError(f"seed={seed!r} must be a whole number >= 0")
-    return np.random.SeedSequence(int(seed))
 
 
 def _weights(weights: Any, candidates: Floats, groups: tuple[str, ...]) -> Floats:

@@ -4,6 +4,7 @@ Every importer returns the :class:`Stations` and an :class:`ImportReport` of wha
 and why. What cannot be imported at all is a ``ValueError`` of one line that names the file and the row.
 """
 
+from simulators.stations.any_source import read_stations
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv
 from simulators.stations.iem_asos import read_iem_asos
@@ -21,4 +22,5 @@ __all__ = [
     "read_csv",
     "read_iem_asos",
     "read_openweathermap",
+    "read_stations",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
 from simulators.stations.column_map import check_map
-from simulators.stations.gather import Moment, RepeatedPlaces, gather
+from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
 
@@ -20,8 +21,7 @@ def from_dataframe(
     *,
     source: str = "DataFrame",
     time_zone: str | None = None,
-    at: Moment = None,
-    repeated_places: RepeatedPlaces = "keep",
+    **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
     """Return the stations that a DataFrame holds.
 
@@ -35,7 +35,7 @@ def from_dataframe(
         As for :func:`simulators.stations.read_csv`.
     source : str
         What messages and the report call the table.
-    time_zone, at, repeated_places
+    time_zone, **which
         As for :func:`simulators.stations.read_csv`.
 
     Returns
@@ -63,8 +63,7 @@ def from_dataframe(
         source=source,
         units=units,
         time_zone=time_zone,
-        at=at,
-        repeated_places=repeated_places,
+        **which,
     )
 
 

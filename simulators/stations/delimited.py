@@ -6,13 +6,14 @@ import csv
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from simulators.stations.column_map import check_map
-from simulators.stations.gather import Moment, RepeatedPlaces, gather
+from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
 from simulators.stations.text_file import lines
@@ -92,7 +93,7 @@ def read_table(
         raise ValueError(f"{path}: delimiter {delimiter!r} must be one character")
     header_row = at
     try:
-        header = tuple(name.strip() for name in next(csv.reader([first], delimiter=delimiter)))
+        header = _names(first, delimiter)
         rows, cells, ragged = [], [], []
         for row in csv.reader(source, delimiter=delimiter):
             rows.append(at)
@@ -107,6 +108,32 @@ def read_table(
     return Table(header, header_row, tuple(comments), frame, np.array(rows), np.array(ragged))
 
 
+def read_header(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the names of the columns of delimited text whose delimiter and encoding are the usual ones.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    tuple of str
+        Empty where there is no header.
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read; names file and row.
+    """
+    first = next((line for line in lines(path) if line.strip() and not line.startswith("#")), "")
+    return _names(first, max("\t;,", key=first.count))
+
+
+def _names(line: str, delimiter: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in next(csv.reader([line], delimiter=delimiter), []))
+
+
 def from_table(
     table: Table,
     columns: Mapping[str, str],
@@ -114,8 +141,7 @@ def from_table(
     *,
     source: str,
     time_zone: str | None = None,
-    at: Moment = None,
-    repeated_places: RepeatedPlaces = "keep",
+    **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
     """Return the stations of a table that has been read; see :func:`read_csv` for parameters and errors."""
     check_map(columns, units, table.header, source, f"row {table.header_row}: ")
@@ -129,8 +155,7 @@ def from_table(
         source=source,
         units=units,
         time_zone=time_zone,
-        at=at,
-        repeated_places=repeated_places,
+        **which,
     )
 
 
@@ -143,8 +168,7 @@ def read_csv(
     comment: str = "#",
     encoding: str = "utf-8",
     time_zone: str | None = None,
-    at: Moment = None,
-    repeated_places: RepeatedPlaces = "keep",
+    **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
     """Read stations from delimited text, plain or gzip.
 
@@ -169,11 +193,8 @@ def read_csv(
     time_zone : str, optional
         Of times without an offset, such as ``"America/Chicago"``; left out, they count as UTC, and the report
         says so.
-    at : str or datetime, optional
-        Of a station that is there more than once, the reading nearest to this moment is kept; left out, the
-        latest.
-    repeated_places : {"keep", "drop"}
-        What to do with all but the first of the stations at one place. They are reported either way.
+    **which
+        ``at`` and ``repeated_places``: see :class:`simulators.stations.gather.Which`.
 
     Returns
     -------
@@ -195,6 +216,5 @@ def read_csv(
         units,
         source=os.fspath(path),
         time_zone=time_zone,
-        at=at,
-        repeated_places=repeated_places,
+        **which,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,23 @@ Mask = NDArray[np.bool_]
 Moment = str | datetime.datetime | np.datetime64 | None
 RepeatedPlaces = Literal["keep", "drop"]
 
+
+class Which(TypedDict, total=False):
+    """Which of several readings or stations an import keeps: keywords that all importers take.
+
+    Attributes
+    ----------
+    at : str or datetime, optional
+        Of a station that is there more than once, the reading nearest to this moment (UTC unless it says
+        otherwise) is kept; left out, the latest.
+    repeated_places : {"keep", "drop"}, default "keep"
+        What to do with all but the first of the stations at one place. They are reported either way.
+    """
+
+    at: Moment
+    repeated_places: RepeatedPlaces
+
+
 MOST_HUMIDITY = 110.0
 """Percent. A saturated sensor may read a little over 100, which is clipped; more than this is no reading."""
 
@@ -42,8 +59,7 @@ def gather(
     source: str,
     units: Mapping[str, str],
     time_zone: str | None = None,
-    at: Moment = None,
-    repeated_places: RepeatedPlaces = "keep",
+    **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
     """Return the stations that a table holds, and what became of its rows.
 
@@ -60,11 +76,8 @@ def gather(
         8601.
     time_zone : str, optional
         Of times without an offset; left out, they count as UTC and the report says so.
-    at : str or datetime, optional
-        Of a station that is there more than once, the reading nearest to this moment (UTC unless it says
-        otherwise) is kept; left out, the latest.
-    repeated_places : {"keep", "drop"}
-        What to do with all but the first of the stations at one place. They are reported either way.
+    **which
+        See :class:`Which`.
 
     Returns
     -------
@@ -76,8 +89,8 @@ def gather(
     ValueError
         No rows, or all of them dropped; unknown time zone or moment.
     """
-    choice("repeated_places", repeated_places, ("keep", "drop"))
-    moment = _moment(at)
+    repeated_places = choice("repeated_places", which.get("repeated_places", "keep"), ("keep", "drop"))
+    moment = _moment(which.get("at"))
     if not len(cells):
         raise ValueError(f"{source}: row 1: there are no rows of data")
     ids = stripped(cells["id"]) if "id" in cells else pd.Series(journal.rows.astype(str), index=cells.index)
@@ -120,7 +133,8 @@ def gather(
             "stations lie on both sides of the antimeridian; "
             f"centre maps at {stations.central_longitude:g} degrees"
         )
-    return stations, ImportReport(source, len(cells), len(stations), tuple(journal.findings))
+    rows = tuple(journal.rows[kept].tolist())
+    return stations, ImportReport(source, len(cells), len(stations), tuple(journal.findings), rows)
 
 
 def _moment(at: Moment) -> np.datetime64 | None:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from typing import Unpack
 
 from simulators.stations.delimited import from_table, read_table
-from simulators.stations.gather import Moment, RepeatedPlaces
+from simulators.stations.gather import Which
 from simulators.stations.import_report import ImportReport
 from simulators.stations.station_set import Stations
 
@@ -28,12 +30,26 @@ _COLUMNS = {
 _ZONE = re.compile(r"#DEBUG: *Time Zone *-> *(\S+)")
 
 
+def is_iem_asos(header: Sequence[str]) -> bool:
+    """Return whether a header is that of an IEM ASOS export.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+
+    Returns
+    -------
+    bool
+    """
+    return "station" in header and any(name.startswith("valid") for name in header)
+
+
 def read_iem_asos(
     path: str | os.PathLike[str],
     *,
     time_zone: str | None = None,
-    at: Moment = None,
-    repeated_places: RepeatedPlaces = "keep",
+    **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
     """Read stations from an IEM ASOS export, plain or gzip.
 
@@ -44,7 +60,7 @@ def read_iem_asos(
         and sknt (or sped).
     time_zone : str, optional
         Of the column ``valid``; left out, the file's own comment counts, and without one UTC.
-    at, repeated_places
+    **which
         As for :func:`simulators.stations.read_csv`. An export covers hours or days: ``at`` picks one.
 
     Returns
@@ -85,6 +101,5 @@ def read_iem_asos(
         units,
         source=os.fspath(path),
         time_zone=time_zone,
-        at=at,
-        repeated_places=repeated_places,
+        **which,
     )

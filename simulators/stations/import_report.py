@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,12 +53,15 @@ class ImportReport:
         Stations kept: ``rows`` less those dropped.
     findings : tuple of Finding
         In the order in which the import came across them. A row is dropped for the first reason that holds.
+    station_rows : tuple of int
+        The row of each station kept.
     """
 
     source: str
     rows: int
     stations: int
     findings: tuple[Finding, ...]
+    station_rows: tuple[int, ...] = field(default=(), repr=False)
 
     def count(self, action: Action) -> int:
         """Return the number of rows of all findings of one kind.
@@ -75,13 +78,36 @@ class ImportReport:
         return sum(finding.count for finding in self.findings if finding.action == action)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values that JSON can hold.
+        """Return the report as plain values that JSON can hold, without the row of each station.
 
         Returns
         -------
         dict
         """
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "station_rows"}
+
+    def without(self, dropped: NDArray[np.bool_], reason: str) -> ImportReport:
+        """Return the report after some of its stations were dropped as well.
+
+        Parameters
+        ----------
+        dropped : (stations,) array of bool
+            Which.
+        reason : str
+            Why.
+
+        Returns
+        -------
+        ImportReport
+            The same report where none was.
+        """
+        rows = np.array(self.station_rows, dtype=np.int64)
+        if not dropped.any():
+            return self
+        first = tuple(int(row) for row in np.sort(rows[dropped])[:FIRST_ROWS])
+        finding = Finding("dropped", reason, int(dropped.sum()), first)
+        kept = tuple(rows[~dropped].tolist())
+        return replace(self, stations=len(kept), findings=(*self.findings, finding), station_rows=kept)
 
     def __str__(self) -> str:
         head = f"{self.source}: {self.rows} rows read, {self.stations} stations kept"

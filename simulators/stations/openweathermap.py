@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
 from simulators.options import choice
-from simulators.stations.gather import Moment, RepeatedPlaces, gather
+from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
 from simulators.stations.text_file import lines
@@ -40,13 +40,32 @@ _FIELDS = {
 }
 
 
+def is_openweathermap(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins with a JSON object.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzip.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read; names file and row.
+    """
+    return next((line for line in lines(path) if line.strip()), "").lstrip().startswith("{")
+
+
 def read_openweathermap(
     path: str | os.PathLike[str],
     *,
     country: str | None = None,
     units: Literal["standard", "metric", "imperial"] = "standard",
-    at: Moment = None,
-    repeated_places: RepeatedPlaces = "keep",
+    **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
     """Read stations from an OpenWeatherMap bulk file.
 
@@ -59,7 +78,7 @@ def read_openweathermap(
         there of ``stations.within(-130, -90, 180, 90)``.
     units : {"standard", "metric", "imperial"}
         OpenWeatherMap's names for K and m/s (the bulk files), degC and m/s, degF and mph.
-    at, repeated_places
+    **which
         As for :func:`simulators.stations.read_csv`.
 
     Returns
@@ -100,8 +119,7 @@ def read_openweathermap(
         journal,
         source=source,
         units={**_UNITS[declared], "humidity": "percent", "time": "unix"},
-        at=at,
-        repeated_places=repeated_places,
+        **which,
     )
 
 

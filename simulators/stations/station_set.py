@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -86,10 +87,12 @@ class Stations:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
+    @cached_property
     def readings(self) -> Floats:
-        """(n, 3) array: temperature in K, humidity in percent, wind in m/s."""
-        return np.stack([self.temperature, self.humidity, self.wind], axis=1)
+        """(n, 3) array: temperature in K, humidity in percent, wind in m/s. Cannot be written to."""
+        readings = np.stack([self.temperature, self.humidity, self.wind], axis=1)
+        readings.flags.writeable = False
+        return readings
 
     @property
     def central_longitude(self) -> float:
@@ -128,8 +131,24 @@ class Stations:
         """
         return Stations(*(getattr(self, field.name)[rows] for field in fields(self)))
 
+    def inside(self, west: float, south: float, east: float, north: float) -> NDArray[np.bool_]:
+        """Return which stations are in a box, which crosses the antimeridian if ``west`` exceeds ``east``.
+
+        Parameters
+        ----------
+        west, south, east, north : float
+            Degrees, limits included.
+
+        Returns
+        -------
+        (n,) array of bool
+        """
+        across = (self.lon >= west, self.lon <= east)
+        inside = across[0] & across[1] if west <= east else across[0] | across[1]
+        return np.asarray(inside & (self.lat >= south) & (self.lat <= north))
+
     def within(self, west: float, south: float, east: float, north: float) -> Stations:
-        """Return the stations in a box, which crosses the antimeridian if ``west`` is greater than ``east``.
+        """Return the stations in a box, as :meth:`inside`.
 
         Parameters
         ----------
@@ -145,9 +164,7 @@ class Stations:
         ValueError
             No station is there.
         """
-        across = (self.lon >= west, self.lon <= east)
-        inside = across[0] & across[1] if west <= east else across[0] | across[1]
-        inside &= (self.lat >= south) & (self.lat <= north)
+        inside = self.inside(west, south, east, north)
         if not inside.any():
             raise ValueError(
                 f"no station lies within {west:g}..{east:g} degrees east, {south:g}..{north:g} north"

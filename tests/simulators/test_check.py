@@ -87,13 +87,50 @@ class Counter(Clinic):
         self.count = int(state[0])
 
 
-@pytest.mark.parametrize("kind", [Clinic, Sensors, Counter])
+class Pond(Clinic):
+    """Keeps the contract of a world that lives."""
+
+    has_memory = lives = True
+    set_aside = (np.zeros((4, 3)), np.zeros((4, 2)))
+
+    def reset(self, seed=None):
+        super().reset(seed)
+        self.hour, self.level = 0.0, 0.0
+
+    @property
+    def context(self):
+        return self.hour
+
+    def drift(self, policy):
+        return 1.0
+
+    def step(self, policy):
+        outcomes = super().step(policy)
+        self.hour += 1
+        self.level += self.drift(policy)
+        return outcomes
+
+    def expected(self, policies):
+        return super().expected(policies) + self.level
+
+    def get_state(self):
+        return np.array([self.hour, self.level])
+
+    def set_state(self, state):
+        self.hour, self.level = state.tolist()
+
+
+@pytest.mark.parametrize("kind", [Clinic, Sensors, Counter, Pond])
 def test_nothing_is_found_where_the_contract_is_kept(kind):
     assert check_environment(kind()) == []
 
 
 def broken(**members):
     return type("Broken", (Clinic,), members)()
+
+
+def living(**members):
+    return type("Broken", (Pond,), members)()
 
 
 def stepping(change):
@@ -190,7 +227,25 @@ CASES = [
         "weights must have shape",
     ),
     (lambda: broken(gradient=lambda y, x: y[0]), "gradient must have the shape|check of composition"),
-    (lambda: broken(bounds=np.array([1.0])), "bounds must be 2 numbers"),
+    (lambda: broken(bounds=np.array([1.0])), "bounds must be 2 finite numbers"),
+    (lambda: broken(bounds=np.array([1.0, np.inf])), "bounds must be 2 finite numbers"),
+    (
+        lambda: broken(gradient=lambda self, y, x: self.weights(x) * [1.0, 1.1]),
+        "gradient by group 'out' is .* but compose grows by",
+    ),
+    (
+        lambda: broken(set_aside=(np.zeros((4, 3)), np.zeros((4, 2)))),
+        r"set_aside must hold features \(m, 2\) and outcomes \(m, 2\)",
+    ),
+    (
+        lambda: broken(set_aside=(np.full((4, 2), np.nan), np.zeros((4, 2)))),
+        "set_aside must hold finite features",
+    ),
+    (lambda: living(has_memory=False), "lives=True needs has_memory=True"),
+    (lambda: living(context=None), "context must be the time of the coming step"),
+    (lambda: living(context=3.0), "context stayed the same"),
+    (lambda: living(set_state=lambda self, state: None), "set_state must go back"),
+    (lambda: living(drift=lambda self, x: x[0]), "another step led to another world"),
     (lambda: broken(has_memory=True), "has_memory=True needs get_state and set_state"),
     (Unpicklable, "cannot be pickled"),
     (
