@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     from simulators.flu_ode import FluODE
     from simulators.policy_space import PolicySpace
     from simulators.registry import make, names, register
+    from simulators.sensor_network import SensorNetwork
     from simulators.synthetic import Synthetic
+    from simulators.weather_live import WeatherLive
 
 __all__ = [
     "Environment",
     "FluODE",
     "Outcomes",
     "PolicySpace",
+    "SensorNetwork",
     "SimulationError",
     "Synthetic",
+    "WeatherLive",
     "check_environment",
     "make",
     "names",
@@ -34,8 +38,10 @@ _homes = {
     "FluODE": "flu_ode",
     "Outcomes": "environment",
     "PolicySpace": "policy_space",
+    "SensorNetwork": "sensor_network",
     "SimulationError": "environment",
     "Synthetic": "synthetic",
+    "WeatherLive": "weather_live",
     "check_environment": "check",
     "make": "registry",
     "names": "registry",

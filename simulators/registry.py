@@ -14,8 +14,11 @@ Factory = Callable[..., Environment]
 
 # "module:attribute" strings are imported when first made, so that listing names costs nothing.
 _factories: dict[str, Factory | str] = {
+    "flu-abm": "simulators.flu_abm:FluABM",
     "flu-ode": "simulators.flu_ode:FluODE",
     "synthetic": "simulators.synthetic:Synthetic",
+    "weather": "simulators.sensor_network:SensorNetwork",
+    "weather-live": "simulators.weather_live:WeatherLive",
 }
 
 

@@ -1,0 +1,59 @@
+"""Who starts a season infected, and other whole numbers made of shares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators import flu_data
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LEAST_INFECTED = 50
+"""Persons infected at the start, at least: with fewer, whether there is an epidemic at all is chance."""
+
+
+def whole_numbers(values: Floats) -> Integers:
+    """Return whole numbers next to the values whose sum is the rounded sum (largest remainders).
+
+    Parameters
+    ----------
+    values : (J,) array
+        Not negative.
+
+    Returns
+    -------
+    (J,) array of int
+    """
+    lower = np.floor(values + 1e-9).astype(np.int64)
+    missing = int(np.floor(values.sum() + 0.5)) - int(lower.sum())
+    remainders = lower - values
+    lower[np.argsort(remainders, kind="stable")[: max(missing, 0)]] += 1
+    return lower
+
+
+def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
+    """Return how many persons of each group are infected on day 0, unless told otherwise.
+
+    The shares of the ODE's vaccination season, 0.34 % of all; but 50 persons at least, or everybody where
+    there are fewer.
+
+    Parameters
+    ----------
+    groups : tuple of str
+        Names of the J groups, those of one of :data:`flu_data.AGES`.
+    sizes : (J,) array of int
+        Persons.
+
+    Returns
+    -------
+    (J,) array of int
+    """
+    table = flu_data.AGES[len(groups)]
+    shares = flu_data.SEASON_SEEDING * table.initial_infected / table.population
+    expected = shares * sizes
+    least = min(LEAST_INFECTED, int(sizes.sum()))
+    if 0 < expected.sum() < least:
+        expected *= least / expected.sum()
+    return np.minimum(whole_numbers(expected), sizes)
