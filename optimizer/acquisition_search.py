@@ -4,6 +4,7 @@ An acquisition sees the composed posterior either as its mean and variance (`opt
 samples (`optimizer.sampled_acquisitions`) where a general g is propagated by them.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +77,7 @@ def maximise(
     space: SearchSpace,
     model: Model,
     acquisition: Acquisition | SampledAcquisition,
-    rng: np.random.Generator,
+    rng: Callable[[], np.random.Generator],
     history: History,
 ) -> Any:
     """The policy with the highest score: the best candidate, or the end of a search from many starts.
@@ -85,8 +86,8 @@ def maximise(
     ----------
     space, model, acquisition
         What is searched for what.
-    rng : numpy.random.Generator
-        Of the starts.
+    rng : callable
+        Gives the generator of the starts in a bounded space.
     history : History
         The best few policies observed so far are starts in a bounded space.
 
@@ -100,11 +101,11 @@ def maximise(
         return score(model, acquisition, policies)
 
     if isinstance(model, CandidatePosterior) or space.finite:
-        return space.maximise(value, None, rng)[0]
+        return space.maximise(value, None, None)[0]
     return space.maximise(
         value,
         lambda X: score_and_gradient(model, acquisition, X),
-        rng,
+        rng(),
         extra=incumbents(model, history.observed),
     )[0]
 

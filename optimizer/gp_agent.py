@@ -6,6 +6,7 @@ the composed value (J = 1); EI, MPI and Thompson sampling replace the acquisitio
 """
 
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -133,7 +134,7 @@ class GPAgent(Agent):
         mean (Desautels et al. 2014).
         """
         self._set_context(context)
-        rng = self.rng()
+        rng = functools.cache(self.rng)  # made where something is drawn: a finite UCB search draws nothing
         if self._model is None:
             return self.space.sobol(self.rounds + n, self.seed)[self.rounds :]
         if n == 1 or self.acquisition == "ts":  # draws differ by themselves
@@ -145,19 +146,19 @@ class GPAgent(Agent):
             model.observe(np.asarray([policy]), model.predict_groups(np.asarray([policy]))[0])
         return np.asarray(chosen)
 
-    def _choose(self, model: Model, t: int, rng: np.random.Generator) -> Any:
+    def _choose(self, model: Model, t: int, rng: Callable[[], np.random.Generator]) -> Any:
         if self.acquisition == "ts":
-            return self._best_of_a_draw(model, rng)
+            return self._best_of_a_draw(model, rng())
         return maximise(self.space, model, self._acquisition(model, t, rng), rng, self._history)
 
     def _acquisition(
-        self, model: Model, t: int, rng: np.random.Generator
+        self, model: Model, t: int, rng: Callable[[], np.random.Generator]
     ) -> Acquisition | SampledAcquisition:
         kinds = acquisition_kinds(self.composition)
         if self.acquisition == "ucb":
             return kinds.ucb(self.exploration.beta(t))
         observed = self.observed
-        known = observed if len(observed) else self.space.sample(64, rng)
+        known = observed if len(observed) else self.space.sample(64, rng())
         incumbent = float(np.fmax.reduce(model.predict(known)[0]))
         if self.acquisition == "ei":
             return kinds.ei(incumbent)
@@ -282,7 +283,7 @@ class GPAgent(Agent):
             policy = self.space.sobol(1, self.seed)[0] if best is None else best
             return Recommendation(policy, *(float("nan"),) * 3, best_observed=best, best_observed_value=value)
         acquisition = acquisition_kinds(self.composition).mean
-        policy = maximise(self.space, self._model, acquisition, self.rng(), self._history)
+        policy = maximise(self.space, self._model, acquisition, self.rng, self._history)
         at = np.asarray([policy])
         groups: dict[str, Array] = {}
         means, variances = self._model.predict_groups(at)

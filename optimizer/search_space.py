@@ -185,7 +185,7 @@ class SearchSpace:
         self,
         value: Value,
         value_and_gradient: ValueAndGradient | None,
-        rng: np.random.Generator,
+        rng: np.random.Generator | None,
         *,
         points: int = 512,
         starts: int = 30,
@@ -205,8 +205,8 @@ class SearchSpace:
         value_and_gradient : callable or None
             Takes policies (m, d) to values (m,) and gradients by the coordinates (m, d). None, or an error or
             nan in it, leaves the best of the evaluated points.
-        rng : numpy.random.Generator
-            Draws the random points.
+        rng : numpy.random.Generator or None
+            Draws the random points; None in a finite space, where there are none.
         points, starts : int
             How many points to evaluate, and from how many of them to climb at most.
         extra : policies, optional
@@ -223,12 +223,14 @@ class SearchSpace:
         Raises
         ------
         ValueError
-            Every value is nan.
+            Every value is nan, or a bounded space has no rng.
         """
         if self.finite:
             values = np.asarray(value(self._rows), dtype=np.float64)
             best = _argmax(values)
             return self._rows[best], float(values[best])
+        if rng is None:
+            raise ValueError("the search of a bounded space draws its starts: give rng")
         v = self._polytope.scatter(points if self._polytope.k else 1, rng)
         x = self._polytope.lift(v)
         if extra is not None:
