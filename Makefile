@@ -15,7 +15,7 @@ $(VENV)/.installed: pyproject.toml
 
 demo: $(VENV)/.installed
 	mkdir -p demo
-	$(BIN)/policyloop run flu --trials 4 --rounds 30 --samples 250 --jobs 2 --out demo/flu.sqlite --force
+	$(BIN)/policyloop run flu --trials 3 --rounds 25 --samples 200 --jobs 2 --out demo/flu.sqlite --force
 	$(BIN)/policyloop plot demo/flu.sqlite --out demo --force
 
 test: $(VENV)/.installed

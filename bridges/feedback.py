@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.composition import Composition
+from optimizer.composition import BaseComposition, Composition
+from optimizer.general_composition import GeneralComposition
 from optimizer.search_space import SearchSpace
 from simulators.environment import Environment, Outcomes
 from simulators.policy_space import PolicySpace
@@ -49,21 +50,24 @@ def search_space(environment: Environment) -> SearchSpace:
     )
 
 
-def composition(environment: Environment) -> Composition:
-    """The environment's composition g as the agent's: g_j(x), known terms c(x) = g(0, x), and the sense.
+def is_general(environment: Environment) -> bool:
+    """Whether g is not linear in the outcomes, as far as the environment says: it names no weights."""
+    if type(environment).compose is Environment.compose and type(environment).weights is Environment.weights:
+        return False
+    return environment.weights(search_space(environment).sample(1, np.random.default_rng(0))) is None
 
-    Raises
-    ------
-    NotImplementedError
-        If g is general (`weights` is None): that needs an agent for nonlinear compositions.
+
+def composition(environment: Environment) -> BaseComposition:
+    """The environment's composition g as the agent's, with its sense.
+
+    A linear one is made of g_j(x) and known terms c(x) = g(0, x); a general one of g itself, with its
+    gradient and its bounds B_j where the environment offers them.
     """
     J = len(environment.groups)
     if type(environment).compose is Environment.compose and type(environment).weights is Environment.weights:
         return Composition(J, sense=environment.sense)
-    if environment.weights(search_space(environment).sample(1, np.random.default_rng(0))) is None:
-        raise NotImplementedError(
-            f"{environment.name}: the composition is not linear, and agents for that are not there yet"
-        )
+    if is_general(environment):
+        return _general(environment)
 
     def weights(policies: Any) -> Array:
         return np.asarray(environment.weights(policies), dtype=float)
@@ -72,6 +76,16 @@ def composition(environment: Environment) -> Composition:
         return np.asarray(environment.compose(np.zeros((len(policies), J)), policies), dtype=float)
 
     return Composition(J, weights=weights, offset=offset, sense=environment.sense)
+
+
+def _general(environment: Environment) -> GeneralComposition:
+    return GeneralComposition(
+        len(environment.groups),
+        environment.compose,
+        gradient=getattr(environment, "gradient", None),
+        bounds=getattr(environment, "bounds", None),
+        sense=environment.sense,
+    )
 
 
 def observation(
@@ -90,16 +104,25 @@ def observation(
         return values, noise
     policies = np.asarray([policy])
     composed = np.asarray(environment.compose(values, policies), dtype=float)
-    return composed, None if noise is None else composed_noise(environment, values, noise, policies)
+    if noise is None:
+        return composed, None
+    variance = composed_noise(environment, values, noise, policies)
+    return composed, np.where(np.isnan(composed), 0.0, variance)
 
 
-def composed_noise(environment: Environment, values: Array, noise: Array, policies: Any) -> Array | None:
-    """sum_j (dg/df_j)^2 var_j of each row, shape (n,); None where g has no known slope."""
+def composed_noise(environment: Environment, values: Array, noise: Array, policies: Any) -> Array:
+    """sum_j (dg/df_j)^2 var_j of each row, shape (n,), from outcomes and their noise variances (n, J).
+
+    Where g has no finite slope, as at a kink, its change over one standard deviation to either side.
+    """
     slopes = environment.weights(policies)
-    gradient = getattr(environment, "gradient", None)
-    if slopes is None and gradient is not None:
-        slopes = gradient(values, policies)
     if slopes is None:
-        return None
+        g, deviations = _general(environment), np.sqrt(noise)
+        slopes = g.slopes(values, policies, deviations)
+        for i, j in np.argwhere(np.isinf(slopes)):
+            both = np.stack([values[i], values[i]])
+            both[:, j] += deviations[i, j] * np.array([-1.0, 1.0])
+            change = np.diff(g.unsigned(both, np.repeat(policies[i : i + 1], 2, axis=0)))[0]
+            slopes[i, j] = change / (2.0 * deviations[i, j]) if deviations[i, j] > 0 else 0.0
     total: Array = np.sum(np.asarray(slopes, dtype=float) ** 2 * noise, axis=1)
     return total

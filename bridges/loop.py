@@ -1,6 +1,6 @@
 """The loop that joins one agent to one environment, a record a round."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bridges.feedback import observation
-from bridges.optimum import Optimum
+from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
+from bridges.steps import OneByOne, Steps
 from optimizer.agents import Agent
 from optimizer.composition import Policies
 from simulators.environment import Environment, Outcomes, SimulationError
@@ -40,9 +41,10 @@ class Round:
     expected : float
         Noise-free composed value; nan where unknown.
     regret : float
-        Instantaneous regret, noise-free, not negative at an optimum; nan where unknown.
+        Instantaneous regret, noise-free, not negative at an optimum; nan where unknown. In a living world
+        against the best policy of the moment.
     seconds : float
-        Wall time of the agent's ask and tell.
+        Wall time of the agent's ask and tell; in a batch, its share of the ask.
     step_seconds : float
         Wall time of the environment's step.
     status : {"ok", "partial", "failed"}
@@ -72,7 +74,7 @@ class Loop:
     ----------
     environment : Environment
         Asked for outcomes. Without memory, its noise is reset before every step from (seed, round), so that a
-        round can be repeated alone.
+        round can be repeated alone. In one that lives, the agent is told the time, as `context`.
     agent : Agent
         Asked for policies and told their outcomes.
     seed : int or SeedSequence
@@ -80,7 +82,17 @@ class Loop:
     design : policies, optional
         The first policies of the trial, tried before the agent is asked; they count as rounds.
     optimum : Optimum, optional
-        x*, against which regret is charged; without it regret is nan.
+        x*, against which regret is charged; without it regret is nan. A living world has another one in every
+        round, and is searched for it.
+    batch : int, default 1
+        Rounds that the agent is asked for together, before it is told any of them.
+    steps : Steps, optional
+        Who takes the steps; default: the environment itself, one by one. Outcomes must not depend on it.
+
+    Raises
+    ------
+    ValueError
+        If the environment has memory, and a batch or others' steps are wanted: its steps hang together.
     """
 
     def __init__(
@@ -91,99 +103,142 @@ class Loop:
         *,
         design: Policies | None = None,
         optimum: Optimum | None = None,
+        batch: int = 1,
+        steps: Steps | None = None,
     ) -> None:
+        if batch < 1:
+            raise ValueError(f"batch = {batch}; accepted: a whole number, 1 or more")
+        if environment.has_memory and (batch > 1 or steps is not None):
+            raise ValueError(f"{environment.name} has memory: its steps cannot be taken side by side")
         self.environment = environment
         self.agent = agent
         self.seed = seed
         self.design = design
         self.optimum = optimum
+        self.batch = batch
+        self._steps = steps or OneByOne(environment)
         self._sign = 1.0 if environment.sense == "maximize" else -1.0
 
     def run(self, rounds: int, history: Sequence[Round] = ()) -> Iterator[Round]:
-        """Run up to round `rounds`, and yield each round as it ends.
+        """Run up to round `rounds`, and yield each round as it ends: in a batch, as soon as its step has.
 
         Parameters
         ----------
         rounds : int
             The last round's number.
         history : sequence of Round, optional
-            Rounds 1, 2, .. that were run before: the agent is told them again, and goes on as if it had never
-            stopped. An environment with memory takes their steps again.
+            Rounds that were run before: the agent is told them again, and goes on as if it had never stopped.
+            Of the last batch any may be missing. An environment with memory takes their steps again.
         """
         if self.environment.has_memory:
             self.environment.reset(as_int(child(self.seed, 0)))
-        for past in history:
-            if self.environment.has_memory:
-                self._step(past.round, past.policy if past.row is None else past.row)
-            self._tell(
-                past.policy if past.row is None else past.row, Outcomes(past.outcomes, past.noise_variance)
-            )
-        for t in range(len(history) + 1, rounds + 1):
-            yield self._round(t)
+        past = {one.round: one for one in history}
+        for start in range(1, rounds + 1, self.batch):
+            whole = range(start, start + self.batch)
+            if all(t in past for t in whole):
+                for t in whole:
+                    self._replay(past[t])
+            else:
+                yield from self._batch(whole, rounds, past)
 
-    def _round(self, t: int) -> Round:
+    def _replay(self, past: Round) -> None:
+        context = self.environment.context
+        policy = past.policy if past.row is None else past.row
+        if self.environment.has_memory:
+            for _ in self._steps.take([(self._noise(past.round), policy)]):
+                pass
+        self._tell(policy, Outcomes(past.outcomes, past.noise_variance), context)
+
+    def _batch(self, whole: range, rounds: int, past: Mapping[int, Round]) -> Iterator[Round]:
+        """Take those steps of a batch that are missing, then tell the agent all of them, in order."""
+        numbers = [t for t in whole if t <= rounds]
+        missing = [t for t in numbers if t not in past]
+        context = self.environment.context
         start = perf_counter()
-        policy = (
-            self.design[t - 1] if self.design is not None and t <= len(self.design) else self.agent.ask()[0]
-        )
-        asked = perf_counter()
-        outcomes, error = self._step(t, policy)
-        stepped = perf_counter()
-        values = outcomes.values
-        self._tell(policy, outcomes)
-        told = perf_counter()
-        expected = self._expected(policy)
-        missing = np.isnan(values)
-        space = self.environment.policy_space
-        return Round(
-            round=t,
-            policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
-            row=int(policy) if space.finite else None,
-            outcomes=values,
-            noise_variance=outcomes.noise_variance,
-            objective=self._compose(values, policy),
-            expected=expected,
-            regret=self._sign * (self.optimum.value - expected) if self.optimum is not None else float("nan"),
-            seconds=told - stepped + asked - start,
-            step_seconds=stepped - asked,
-            status="failed" if missing.all() else "partial" if missing.any() else "ok",
-            error=error,
-        )
+        policies = self._policies(whole, context) if missing else {}
+        share = (perf_counter() - start) / max(len(missing), 1)
+        # Before the step: a living world is another one after it.
+        expected = {t: self._expected(policies[t]) for t in missing}
+        optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
+        ended = {t: past[t] for t in numbers if t in past}
+        for taken in self._steps.take([(self._noise(t), policies[t]) for t in missing]):
+            t = missing[taken.which]
+            policy = policies[t]
+            outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
+            values = outcomes.values
+            seconds = share
+            if self.batch == 1:
+                start = perf_counter()
+                self._tell(policy, outcomes, context)
+                seconds += perf_counter() - start
+            lost = np.isnan(values)
+            space = self.environment.policy_space
+            ended[t] = Round(
+                round=t,
+                policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
+                row=int(policy) if space.finite else None,
+                outcomes=values,
+                noise_variance=outcomes.noise_variance,
+                objective=self._compose(values, policy),
+                expected=expected[t],
+                regret=float("nan") if optimum is None else self._sign * (optimum.value - expected[t]),
+                seconds=seconds,
+                step_seconds=taken.seconds,
+                status="failed" if lost.all() else "partial" if lost.any() else "ok",
+                error=error,
+            )
+            yield ended[t]
+        if self.batch > 1:
+            for t in numbers:
+                one = ended[t]
+                policy = one.policy if one.row is None else one.row
+                self._tell(policy, Outcomes(one.outcomes, one.noise_variance), context)
 
-    def _step(self, t: int, policy: Any) -> tuple[Outcomes, str]:
-        """One observation; a failure gives nan for every group, and says why."""
+    def _noise(self, t: int) -> int:
+        return as_int(child(self.seed, t))
+
+    def _policies(self, whole: range, context: float | None) -> dict[int, Any]:
+        """The policies of a whole batch, by round: the design's, then the agent's."""
+        chosen: list[Any] = [] if self.design is None else list(self.design[whole[0] - 1 : whole[-1]])
+        if len(chosen) < len(whole):
+            chosen += list(self.agent.ask(len(whole) - len(chosen), **moment(context)))
+        return dict(zip(whole, chosen, strict=True))
+
+    def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, str]:
+        """What a step is worth; a failure gives nan for every group, and says why."""
         J = len(self.environment.groups)
         nothing = Outcomes(np.full(J, np.nan))
-        seed = as_int(child(self.seed, t))
         try:
-            if not self.environment.has_memory:
-                self.environment.reset(seed)
-            outcomes = self.environment.step(policy)
-            if not isinstance(outcomes, Outcomes):
-                raise SimulationError(f"step must return Outcomes, not {type(outcomes).__name__}")
-            values = np.array(outcomes.values, dtype=float)
-            if values.shape != (J,):
-                raise SimulationError(f"outcomes must have shape {(J,)}, one a group, not {values.shape}")
-            if np.isinf(values).any():
-                raise SimulationError(f"an outcome is infinite: {values.tolist()}")
-            noise = outcomes.noise_variance
-            if noise is not None:
-                noise = np.array(noise, dtype=float)
-                if noise.shape != (J,) or not (noise[~np.isnan(values)] >= 0).all():
-                    raise SimulationError(
-                        f"noise variances must be {J} numbers, not negative: {noise.tolist()}"
-                    )
-                noise[np.isnan(values)] = 0.0
-        except Exception as failure:  # whatever a simulator raises is its round's failure, not the study's
+            if isinstance(outcomes, Exception):
+                raise outcomes
+            checked = self._checked(outcomes, J)
+        except Exception as failure:  # the round's failure, not the study's
             cause = " ".join(f"{type(failure).__name__}: {failure}".split())
             return nothing, f"{cause} (policy {_text(policy)}, seed {seed})"
-        if np.isnan(values).all():
+        if np.isnan(checked.values).all():
             return nothing, f"every outcome is nan (policy {_text(policy)}, seed {seed})"
-        return Outcomes(values, noise, outcomes.info), ""
+        return checked, ""
 
-    def _tell(self, policy: Any, outcomes: Outcomes) -> None:
+    @staticmethod
+    def _checked(outcomes: Any, J: int) -> Outcomes:
+        if not isinstance(outcomes, Outcomes):
+            raise SimulationError(f"step must return Outcomes, not {type(outcomes).__name__}")
+        values = np.array(outcomes.values, dtype=float)
+        if values.shape != (J,):
+            raise SimulationError(f"outcomes must have shape {(J,)}, one a group, not {values.shape}")
+        if np.isinf(values).any():
+            raise SimulationError(f"an outcome is infinite: {values.tolist()}")
+        noise = outcomes.noise_variance
+        if noise is not None:
+            noise = np.array(noise, dtype=float)
+            if noise.shape != (J,) or not (noise[~np.isnan(values)] >= 0).all():
+                raise SimulationError(f"noise variances must be {J} numbers, not negative: {noise.tolist()}")
+            noise[np.isnan(values)] = 0.0
+        return Outcomes(values, noise, outcomes.info)
+
+    def _tell(self, policy: Any, outcomes: Outcomes, context: float | None) -> None:
         values, noise = observation(self.agent, self.environment, outcomes, policy)
-        self.agent.tell(np.asarray([policy]), values, noise)
+        self.agent.tell(np.asarray([policy]), values, noise, **moment(context))
 
     def _compose(self, values: Array, policy: Any) -> float:
         if np.isnan(values).any():
@@ -191,13 +246,18 @@ class Loop:
         return float(np.asarray(self.environment.compose(values[None], np.asarray([policy])))[0])
 
     def _expected(self, policy: Any) -> float:
-        if self.environment.has_memory:
+        if self.environment.has_memory and not self.environment.lives:
             return float("nan")
         try:
             outcomes = self.environment.expected(np.asarray([policy]))
         except NotImplementedError:
             return float("nan")
         return self._compose(np.asarray(outcomes, dtype=float)[0], policy)
+
+
+def moment(context: float | None) -> dict[str, Any]:
+    """The time as an agent's argument; none where the world does not live: agents need not know of it."""
+    return {} if context is None else {"context": context}
 
 
 def _text(policy: Any) -> str:

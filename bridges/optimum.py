@@ -44,16 +44,17 @@ def find_optimum(environment: Environment, seed: int = 0) -> Optimum | None:
     Parameters
     ----------
     environment : Environment
-        Its `expected` is searched.
+        Its `expected` is searched. In a living world that is the coming step's, and so is the optimum.
     seed : int, default=0
         Of the random starts.
 
     Returns
     -------
     Optimum or None
-        None where `expected` is unknown, or the environment has a memory: then there is no regret.
+        None where `expected` is unknown, or what earlier policies did has a part in it: then there is no
+        regret.
     """
-    if environment.has_memory:
+    if environment.has_memory and not environment.lives:
         return None
     sign = 1.0 if environment.sense == "maximize" else -1.0
     space = search_space(environment)

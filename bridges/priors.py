@@ -1,24 +1,20 @@
 """Priors of an environment's groups: learned from samples outside the trial, or named by the environment.
 
 Learned priors are frozen (paper, sections 8.2.2 and 8.2.3); a world that was drawn names what it was drawn
-from (section 8.2.1).
+from (section 8.2.1). The samples are, by what the environment offers: measurements that it has set aside; a
+pilot run, where the world lives; or random policies.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bridges.feedback import composed_noise, search_space
+from bridges.feedback import composed_noise
+from bridges.samples import sample
 from bridges.seeds import as_int, child
 from optimizer.kernel_learning import learn_prior as learn_from_samples
 from optimizer.prior import Prior
-from simulators.environment import Environment, Outcomes
-
-Array = NDArray[np.float64]
-
-NOISE_SAMPLES = 16
-"""Steps that tell the noise variance where noise-free outcomes are known."""
+from simulators.environment import Environment
 
 
 def learn_prior(
@@ -32,19 +28,26 @@ def learn_prior(
     jobs: int = 1,
     on_group: Callable[[int], None] | None = None,
 ) -> Prior:
-    """Prior of every group, or of the composed value, from samples at random feasible policies.
+    """Prior of every group, or of the composed value, from samples outside the trial.
 
-    Where the environment knows its noise-free outcomes, those are the samples, many policies at once, and a
-    few steps tell the noise variance; elsewhere every sample is a step.
+    Measurements that the environment has set aside (`Environment.set_aside`) are the samples, and a few steps
+    tell the noise variance. Otherwise random feasible policies are sampled. Where the environment knows its
+    noise-free outcomes, those are the samples, many policies at once, and a few steps tell the noise
+    variance; elsewhere every sample is a step.
+
+    In a world that lives, the kernel is one of the family over places times a Matern kernel over time, whose
+    length scale tells how fast old observations fade. It is learned from a pilot run: the measurements set
+    aside have the time as last feature. Where nothing is set aside, the world itself is run, and sampled at
+    some random policies at each of its steps.
 
     Parameters
     ----------
     environment : Environment
-        Sampled at policies drawn uniformly.
+        Sampled at policies drawn uniformly, unless it has measurements set aside.
     family : str, default="rbf"
-        Kernel family, see `optimizer.learn_prior`.
+        Kernel family, see `optimizer.learn_prior`. "diffusion" takes the environment's `graph`.
     samples : int, default=1000
-        Number of samples.
+        Number of samples; of measurements set aside, at most so many, drawn at random.
     restarts : int, default=2
         More random starts of the marginal likelihood.
     seed : int or SeedSequence, default=0
@@ -65,26 +68,18 @@ def learn_prior(
     """
     if samples < 2:
         raise ValueError(f"samples must be at least 2, not {samples}")
-    space = search_space(environment)
-    policies = space.sample(samples, np.random.default_rng(child(seed, 0)))
-    environment.reset(as_int(child(seed, 1)))
-    try:
-        values = np.asarray(environment.expected(policies), dtype=float)
-    except NotImplementedError:
-        observed = [environment.step(policy) for policy in policies]
-        values = np.array([outcomes.values for outcomes in observed], dtype=float)
-    else:
-        observed = [environment.step(policy) for policy in policies[:NOISE_SAMPLES]]
-    noise = mean_noise(observed)
+    features, policies, values, noise = sample(environment, samples, seed)
     if own:
         if noise is not None:
-            composed = composed_noise(environment, values, np.broadcast_to(noise, values.shape), policies)
-            noise = None if composed is None else composed.mean(keepdims=True)
+            spread = np.broadcast_to(noise, values.shape)
+            noise = np.nanmean(composed_noise(environment, values, spread, policies), keepdims=True)
         values = np.asarray(environment.compose(values, policies))[:, None]
     return learn_from_samples(
         family,
-        space.features(policies),
+        features,
         values,
+        graph=getattr(environment, "graph", None),
+        time=environment.lives,
         noise_variances=noise,
         restarts=restarts,
         seed=as_int(child(seed, 2)),
@@ -121,12 +116,3 @@ def known_prior(environment: Environment) -> Prior:
     if len(kernels) != J:
         raise ValueError(f"{environment.name} names {len(kernels)} kernels for {J} groups")
     return Prior(list(kernels), np.array(noise, dtype=float), [0.0] * J)
-
-
-def mean_noise(observed: Sequence[Outcomes]) -> Array | None:
-    """Mean noise variance of each group (J,), or None where a step states none."""
-    stated = [outcomes.noise_variance for outcomes in observed]
-    if not all(noise is not None for noise in stated):
-        return None
-    mean: Array = np.array(stated, dtype=float).mean(axis=0)
-    return mean

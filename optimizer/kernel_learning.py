@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,9 @@ from threadpoolctl import threadpool_limits
 
 from optimizer.decomposed_gp import as_observations
 from optimizer.gaussian_process import as_points, as_variances
+from optimizer.graph_kernel import DiffusionKernel, GraphLaplacian
 from optimizer.prior import Prior
+from optimizer.space_time_kernel import SpaceTimeKernel
 
 Array = NDArray[np.float64]
 
@@ -35,6 +38,8 @@ LOG_PRIORS: dict[str, tuple[float, float]] = {
     "constant_value": (0.0, 1.0),
     "noise_level": (-4.0, 2.0),
     "alpha": (0.0, 1.5),
+    # On the normalised Laplacian.
+    "beta": (2.0, 2.0),
 }
 """Mean and standard deviation of the logarithm of a hyperparameter."""
 
@@ -50,6 +55,9 @@ FAMILIES: dict[str, Callable[[Array, tuple[float, float]], Kernel]] = {
     "rq": lambda scale, bounds: RationalQuadratic(float(scale[0]), 1.0, bounds, (1e-2, 1e2)),
 }
 """Kernel families by name, each from length scales (p,) and their bounds."""
+
+ON_GRAPH = "diffusion"
+"""The family that knows the graph: `graph_kernel.DiffusionKernel`."""
 
 
 class MaximumAPosteriori(GaussianProcessRegressor):  # type: ignore[misc]
@@ -87,6 +95,8 @@ def learn_prior(
     X: ArrayLike,
     Y: ArrayLike,
     *,
+    graph: nx.Graph | None = None,
+    time: bool = False,
     noise_variances: ArrayLike | None = None,
     restarts: int = 2,
     seed: int = 0,
@@ -102,12 +112,18 @@ def learn_prior(
 
     Parameters
     ----------
-    kernel : {"rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq"} or Kernel
+    kernel : {"rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion"} or Kernel
         A family, with a length scale for every feature, or a kernel whose hyperparameters are to be learned.
+        The family "diffusion" sees the numbers of a graph's nodes.
     X : array_like of shape (n, p)
         Features of the samples.
     Y : array_like of shape (n, J)
         Outcomes, nan where missing.
+    graph : networkx.Graph, optional
+        For the family "diffusion": its nodes are numbered 0..n-1.
+    time : bool, default=False
+        The last feature is the time: the kernel is one of the family over the others, times a Matern kernel
+        (nu = 3/2: changes are smooth, but soon forgotten) over time. Without meaning for a given `kernel`.
     noise_variances : array_like of shape (J,), optional
         Known noise variances; learned as well where not given.
     restarts : int, default=2
@@ -127,14 +143,15 @@ def learn_prior(
     Raises
     ------
     ValueError
-        If the family is unknown, or a group has no sample at all.
+        If the family is unknown or lacks its graph, or a group has no sample at all.
     """
     X = as_points(X)
     Y = np.asarray(Y, dtype=float)
     Y = as_observations(Y, len(X), Y.shape[1] if Y.ndim == 2 else 1)
     J = Y.shape[1]
-    if isinstance(kernel, str) and kernel not in FAMILIES:
-        raise ValueError(f"unknown kernel family {kernel!r}; known are {', '.join(FAMILIES)}")
+    if isinstance(kernel, str) and kernel not in (*FAMILIES, ON_GRAPH):
+        raise ValueError(f"unknown kernel family {kernel!r}; known are {', '.join((*FAMILIES, ON_GRAPH))}")
+    family = Family(kernel, graph, time) if isinstance(kernel, str) else None
     known = None if noise_variances is None else as_variances(noise_variances, (J,))
     told = [np.isfinite(Y[:, j]) for j in range(J)]
     for j in range(J):
@@ -142,7 +159,7 @@ def learn_prior(
             raise ValueError(f"group {j} has no sample to learn from")
     tasks = (
         delayed(_learn_group)(
-            kernel, X[rows], Y[rows, j], None if known is None else float(known[j]), restarts, seed
+            family or kernel, X[rows], Y[rows, j], None if known is None else float(known[j]), restarts, seed
         )
         for j, rows in enumerate(told)
     )
@@ -158,25 +175,66 @@ def learn_prior(
     )
 
 
+class Family:
+    """A kernel family on features of some kind: places or nodes of a graph, and perhaps the time after them.
+
+    Parameters
+    ----------
+    name : str
+        One of `FAMILIES`, or "diffusion".
+    graph : networkx.Graph, optional
+        For "diffusion".
+    time : bool, default=False
+        Whether the last feature is the time.
+    """
+
+    def __init__(self, name: str, graph: nx.Graph | None = None, time: bool = False) -> None:
+        if name == ON_GRAPH and graph is None:
+            raise ValueError(f"the kernel family {name!r} needs a graph")
+        self.name = name
+        self.laplacian = GraphLaplacian.of(graph) if name == ON_GRAPH else None
+        self.time = time
+
+    def span(self, X: Array) -> Array:
+        """The unit of each feature (p,): its span, 1 for a node's number."""
+        span = np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
+        places = span[:-1] if self.time else span
+        if self.laplacian is not None:
+            places[:] = 1.0
+        elif self.name == "rq":  # one length scale for all features asks for one unit
+            places[:] = np.exp(np.mean(np.log(places)))
+        return span
+
+    def kernel(self, scale: Array, bounds: tuple[float, float]) -> Kernel:
+        """The kernel with length scales (p,), which have these bounds."""
+        if self.time:
+            over_time = Matern(float(scale[-1]), bounds, nu=1.5)
+            return SpaceTimeKernel(self._places(scale[:-1], bounds), over_time)
+        return self._places(scale, bounds)
+
+    def _places(self, scale: Array, bounds: tuple[float, float]) -> Kernel:
+        if self.laplacian is not None:
+            return DiffusionKernel(self.laplacian, 10.0)
+        return FAMILIES[self.name](scale, bounds)
+
+
 def _learn_group(
-    kernel: str | Kernel, X: Array, y: Array, noise: float | None, restarts: int, seed: int
+    kernel: Family | Kernel, X: Array, y: Array, noise: float | None, restarts: int, seed: int
 ) -> tuple[Kernel, float]:
-    span = np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
-    if kernel == "rq":  # one length scale for all features asks for one unit
-        span = np.full_like(span, np.exp(np.mean(np.log(span))))
+    own = not isinstance(kernel, Family)
+    span = np.ones(X.shape[1]) if own else kernel.span(X)
     residual = y - y.mean()
     spread = float(residual.std())
     if spread <= 1e-14 * max(1.0, float(np.abs(y).max())):
-        base = FAMILIES[kernel](span, (1e-5, 1e5)) if isinstance(kernel, str) else kernel
+        base = kernel if own else kernel.kernel(span, (1e-5, 1e5))
         return ConstantKernel(0.0, "fixed") * base, noise or 0.0
-    own = not isinstance(kernel, str)
-    shape = kernel if own else FAMILIES[kernel](np.full(X.shape[1], 0.5), (2e-2, 1e1))
+    shape = kernel if own else kernel.kernel(np.full(X.shape[1], 0.5), (2e-2, 1e1))
     free = ConstantKernel(1.0, (1e-2, 1e3)) * shape
     if noise is None:
         free = free + WhiteKernel(1e-2, (1e-8, 1e1))
     # A noise far below the samples' spread only spoils the conditioning of the likelihood.
     alpha = 1e-10 if noise is None else max(noise / spread**2, 1e-8)
-    scaled, values = (X if own else X / span), residual / spread
+    scaled, values = X / span, residual / spread
     rng = np.random.default_rng(seed)
     some = rng.permutation(len(X))[:SEARCH_POINTS]
     # The priors are about features in units of their spans: a kernel of the user's own has its own units.
@@ -194,13 +252,15 @@ def _learn_group(
     if noise is None:
         noise = float(learned.k2.noise_level) * spread**2
         learned = learned.k1
-    return _rescaled(learned, None if own else span, spread**2), noise
+    shape = learned.k2 if own else _in_units(learned.k2, span)
+    return ConstantKernel(learned.k1.constant_value * spread**2) * shape, noise
 
 
-def _rescaled(kernel: Kernel, span: Array | None, amplitude: float) -> Kernel:
-    """The kernel of constant * shape in the samples' own units."""
-    constant, shape = kernel.k1, kernel.k2
-    if span is not None:
-        scale = shape.length_scale * (span if np.ndim(shape.length_scale) else float(span[0]))
-        shape = shape.clone_with_theta(shape.theta).set_params(length_scale=scale)
-    return ConstantKernel(constant.constant_value * amplitude) * shape
+def _in_units(kernel: Kernel, span: Array) -> Kernel:
+    """A kernel of features in units of their spans (p,), as one of the features themselves."""
+    if isinstance(kernel, SpaceTimeKernel):
+        return SpaceTimeKernel(_in_units(kernel.k1, span[:-1]), _in_units(kernel.k2, span[-1:]))
+    if isinstance(kernel, DiffusionKernel):
+        return kernel
+    scale = kernel.length_scale * (span if np.ndim(kernel.length_scale) else float(span[0]))
+    return kernel.clone_with_theta(kernel.theta).set_params(length_scale=scale)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
@@ -13,6 +14,8 @@ from optimizer.composed_kernel import compose_kernels
 from optimizer.composition import Composition, Policies
 from optimizer.decomposed_gp import prior_mean_at
 from optimizer.gaussian_process import PriorMean, as_variances
+from optimizer.graph_kernel import DiffusionKernel, GraphLaplacian
+from optimizer.space_time_kernel import SpaceTimeKernel
 
 Array = NDArray[np.float64]
 
@@ -27,6 +30,8 @@ STORABLE_KERNELS = (
     sk.Sum,
     sk.Product,
     sk.Exponentiation,
+    SpaceTimeKernel,
+    DiffusionKernel,
 )
 
 
@@ -89,7 +94,7 @@ class Prior:
         Raises
         ------
         TypeError
-            If a mean is a function, or a kernel is not one of scikit-learn's.
+            If a mean is a function, or a kernel is none of `STORABLE_KERNELS`.
         """
         if any(callable(mean) for mean in self.means):
             raise TypeError("a prior whose mean is a function cannot be stored")
@@ -100,17 +105,17 @@ class Prior:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Prior":
-        """Prior of what `to_dict` gave."""
+    def from_dict(cls, data: dict[str, Any], graph: nx.Graph | None = None) -> "Prior":
+        """Prior of what `to_dict` gave; diffusion kernels, stored without their graph, need it again."""
         return cls(
-            [kernel_from_dict(kernel) for kernel in data["kernels"]],
+            [kernel_from_dict(kernel, graph) for kernel in data["kernels"]],
             np.array(data["noise_variances"], dtype=float),
             [float(mean) for mean in data["means"]],
         )
 
 
 def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
-    """Plain data of a scikit-learn kernel: its class name and parameters."""
+    """Plain data of a kernel: its class name and parameters, but not the graph that it works on."""
     if type(kernel) not in STORABLE_KERNELS:
         raise TypeError(f"a kernel of type {type(kernel).__name__} cannot be stored")
     data: dict[str, Any] = {"class": type(kernel).__name__}
@@ -119,18 +124,20 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
             data[name] = kernel_to_dict(value)
         elif isinstance(value, str) or value is None:
             data[name] = value
+        elif isinstance(value, GraphLaplacian):
+            data[name] = {"normalised": value.normalised}
         else:
             data[name] = np.asarray(value, dtype=float).tolist()
     return data
 
 
-def kernel_from_dict(data: dict[str, Any]) -> Kernel:
-    """Kernel of what `kernel_to_dict` gave; only scikit-learn's own kernels are ever built.
+def kernel_from_dict(data: dict[str, Any], graph: nx.Graph | None = None) -> Kernel:
+    """Kernel of what `kernel_to_dict` gave; nothing but `STORABLE_KERNELS` is ever built.
 
     Raises
     ------
     ValueError
-        If the class is not one of them.
+        If the class is not one of them, or a graph is needed and not given.
     """
     known = {cls.__name__: cls for cls in STORABLE_KERNELS}
     name = data["class"]
@@ -140,8 +147,12 @@ def kernel_from_dict(data: dict[str, Any]) -> Kernel:
     for key, value in data.items():
         if key == "class":
             continue
-        if isinstance(value, dict):
-            value = kernel_from_dict(value)
+        if key == "laplacian":
+            if graph is None:
+                raise ValueError("a stored diffusion kernel needs its graph again")
+            value = GraphLaplacian.of(graph, value["normalised"])
+        elif isinstance(value, dict):
+            value = kernel_from_dict(value, graph)
         elif key.endswith("_bounds") and not isinstance(value, str):
             value = tuple(value) if np.ndim(value) == 1 else np.array(value)
         elif isinstance(value, list):

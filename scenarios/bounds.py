@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import bridges
-from optimizer import Prior
+from optimizer import Composition, Prior
 from optimizer.named_agents import default_exploration
 from optimizer.theory import RegretBounds, regret_bounds
 from scenarios import tasks
@@ -56,11 +56,14 @@ def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
 
 
 def _bounds(study: Study, scenario: Scenario, trial: int, spec: AgentSpec) -> RegretBounds:
-    world = study.worlds.get(str(trial)) or study.worlds.get("all")
+    world = study.world(trial)
     priors = world["priors"] if world is not None else {}
     environment = tasks.build_environment(scenario, trial)
     space = bridges.search_space(environment)
-    if tasks.GROUPS not in priors or (spec.kernel or scenario.prior.kernel) == "own":
+    composition = bridges.composition(environment)
+    if not isinstance(composition, Composition):
+        raise UserError(f"{study.path}: no bound to draw: its composition is not linear")
+    if tasks.GROUPS not in priors or tasks.uses_own(scenario, spec, environment):
         raise UserError(
             f"{study.path}: no bound to draw: it needs priors of the groups, given from the start"
         )
@@ -74,7 +77,7 @@ def _bounds(study: Study, scenario: Scenario, trial: int, spec: AgentSpec) -> Re
         try:
             return regret_bounds(
                 Prior.from_dict(priors[tasks.GROUPS]),
-                bridges.composition(environment),
+                composition,
                 space,
                 exploration,
                 scenario.rounds,

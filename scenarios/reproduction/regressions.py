@@ -23,8 +23,8 @@ from scenarios.regression_study import RegressionStudy
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.folder import write_whole
 from scenarios.reproduction.settings import Settings
-from scenarios.runner import call, spread
 from scenarios.statistics import mean_interval
+from scenarios.workers import call, spread
 
 if TYPE_CHECKING:
     import pandas as pd

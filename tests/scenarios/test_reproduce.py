@@ -57,12 +57,26 @@ def test_the_papers_settings_are_the_papers():
     assert bandits.plan("flu-treatment", quick()).prior.samples < 1000
 
 
-def test_figures_are_resolved_in_the_papers_order_and_weather_waits_for_its_scenario():
+def test_figures_are_resolved_in_the_papers_order():
     assert resolve(["4a", "1", "4A", "figure-2c"]) == (["1", "2c", "4a"], [])
+    assert resolve([]) == (list(FIGURES), [])
+
+
+def test_figures_whose_scenario_is_missing_are_left_out_and_named(monkeypatch, policyloop, tmp_path):
+    monkeypatch.setattr("scenarios.catalogue.names", lambda: ["flu-treatment", "synthetic"])
     made, left_out = resolve([])
     assert made == [name for name in FIGURES if name not in ("3c", "4c")]
     assert [line.split(" is ")[0] for line in left_out] == ["figure 3c", "figure 4c"]
     assert all("weather" in line for line in left_out)
+    code, _, error = policyloop("reproduce", "3c", "--out", tmp_path / "r")
+    assert code == 2 and "weather" in error and len(error.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_weather_panels_keep_the_papers_agents_and_come_with_a_word_about_them():
+    plan = bandits.plan("weather", quick())
+    assert plan.labels == ["d-gpucb", "gp-ucb", "ei", "mpi"] and plan.environment.new_world_each_trial
+    assert plan.rounds < 300 and plan.trials < 30 and "station" in bandits.ABOUT["weather"]
 
 
 def test_an_unknown_figure_is_one_line_with_the_nearest_name(policyloop, tmp_path):
@@ -70,8 +84,6 @@ def test_an_unknown_figure_is_one_line_with_the_nearest_name(policyloop, tmp_pat
         code, out, error = policyloop("reproduce", wrong, "--out", tmp_path / "r")
         assert code == 2 and out == "" and len(error.splitlines()) == 1
         assert f"'{wrong}'" in error and near in error and "2a, 2b" in error
-    code, _, error = policyloop("reproduce", "3c", "--out", tmp_path / "r")
-    assert code == 2 and "weather" in error and len(error.splitlines()) == 1
     assert not (tmp_path / "r").exists()
 
 
