@@ -36,7 +36,7 @@ def feasible_differences(
         From policies (m, d) to values (m,) and gradients (m, d), for `SearchSpace.maximise`. Where equalities
         leave directions out, the gradient is the one along the feasible set.
     """
-    polytope = space._polytope
+    polytope = space.polytope
     if not polytope.k:  # a single feasible policy has no direction to differ in
         return lambda X: (value(X), np.zeros_like(X))
     slack = np.concatenate([polytope.centre, 1 - polytope.centre, polytope.h - polytope.G @ polytope.centre])

@@ -53,6 +53,8 @@ class SearchSpace:
         As given.
     feasible : (size,) array of bool, or None
         Which candidates meet bounds and constraint.
+    polytope : Polytope
+        The feasible set of a bounded space; a finite one has none.
     lower, upper : (d,) arrays
         The bounds, or the smallest box around the feasible candidates: what `to_unit` scales by.
 
@@ -90,9 +92,9 @@ class SearchSpace:
             self.lower = self.candidates[self._rows].min(axis=0)
             self.upper = self.candidates[self._rows].max(axis=0)
         elif bounds is not None:
-            self._polytope = Polytope(bounds, constraints)
-            self.d = self._polytope.d
-            self.lower, self.upper = self._polytope.lower, self._polytope.upper
+            self.polytope = Polytope(bounds, constraints)
+            self.d = self.polytope.d
+            self.lower, self.upper = self.polytope.lower, self.polytope.upper
         else:
             raise ValueError("a search space needs bounds or candidates")
         # Entries that cannot move have no unit: they are 0 in the unit box.
@@ -125,7 +127,7 @@ class SearchSpace:
     def contains(self, policies: Policies) -> NDArray[np.bool_]:
         """Return whether policies are feasible, (n,): no side exceeded by more than 1e-9 max(1, |side|)."""
         if self.feasible is None:
-            return self._polytope.contains(self.resolve(policies))
+            return self.polytope.contains(self.resolve(policies))
         rows = np.atleast_1d(np.asarray(policies))
         known = (rows >= 0) & (rows < len(self.feasible))
         feasible: NDArray[np.bool_] = known & self.feasible[np.where(known, rows, 0)]
@@ -140,7 +142,7 @@ class SearchSpace:
         """Return n policies, uniform over the feasible set (rows, with replacement, in a finite space)."""
         if self.finite:
             return rng.choice(self._rows, size=n)
-        return self._polytope.lift(self._polytope.sample(n, rng))
+        return self.polytope.lift(self.polytope.sample(n, rng))
 
     def sobol(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Policies:
         """Return n feasible policies of a scrambled Sobol design.
@@ -152,7 +154,7 @@ class SearchSpace:
         """
         rng = np.random.default_rng(seed)
         if self.candidates is None:
-            return self._polytope.lift(self._polytope.sobol(n, rng))
+            return self.polytope.lift(self.polytope.sobol(n, rng))
         if n < 1:
             return np.empty(0, dtype=np.intp)
         points = qmc.Sobol(self.d, scramble=True, seed=rng).random_base2(int(n - 1).bit_length())[:n]
@@ -231,19 +233,19 @@ class SearchSpace:
             return self._rows[best], float(values[best])
         if rng is None:
             raise ValueError("the search of a bounded space draws its starts: give rng")
-        v = self._polytope.scatter(points if self._polytope.k else 1, rng)
-        x = self._polytope.lift(v)
+        v = self.polytope.scatter(points if self.polytope.k else 1, rng)
+        x = self.polytope.lift(v)
         if extra is not None:
             extra = self.resolve(extra)[self.contains(extra)]
-            x, v = np.concatenate((x, extra)), np.concatenate((v, self._polytope.drop(extra)))
+            x, v = np.concatenate((x, extra)), np.concatenate((v, self.polytope.drop(extra)))
         values = np.asarray(value(x), dtype=np.float64)
         best = _argmax(values)
         policy, highest = x[best], float(values[best])
-        if value_and_gradient is None or not self._polytope.k or starts < 1:
+        if value_and_gradient is None or not self.polytope.k or starts < 1:
             return policy, highest
-        ends = refine(self._polytope, value_and_gradient, v[_apart(v, values, starts)], _spread(values))
-        x = self._polytope.lift(ends)
-        x = x[self._polytope.contains(x)]
+        ends = refine(self.polytope, value_and_gradient, v[_apart(v, values, starts)], _spread(values))
+        x = self.polytope.lift(ends)
+        x = x[self.polytope.contains(x)]
         if len(x):
             values = np.asarray(value(x), dtype=np.float64)
             best = int(np.where(np.isnan(values), -np.inf, values).argmax())
