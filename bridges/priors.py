@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bridges.feedback import composed_noise
+from bridges.prior_outcomes import PriorOutcomes
 from bridges.samples import sample
 from bridges.seeds import as_int, child
 from optimizer.kernel_learning import learn_prior as learn_from_samples
@@ -27,6 +28,7 @@ def learn_prior(
     own: bool = False,
     jobs: int = 1,
     on_group: Callable[[int], None] | None = None,
+    mean_from: PriorOutcomes | None = None,
 ) -> Prior:
     """Prior of every group, or of the composed value, from samples outside the trial.
 
@@ -58,22 +60,30 @@ def learn_prior(
         Processes that learn groups side by side; the result does not depend on it.
     on_group : callable, optional
         Called with j after each group, to show progress.
+    mean_from : PriorOutcomes, optional
+        Another environment's outcomes. The prior is then one of the discrepancy, the outcomes less those;
+        `mean_from.above(prior)` makes it one of the outcomes.
 
     Raises
     ------
     ValueError
-        If the family is unknown or `samples` is below 2.
+        If the family is unknown or `samples` is below 2; if there is a `mean_from`, but the samples are
+        measurements set aside, which have no policies.
     SimulationError
         If a step fails.
     """
     if samples < 2:
         raise ValueError(f"samples must be at least 2, not {samples}")
+    if mean_from is not None and environment.set_aside is not None:
+        raise ValueError(f"{environment.name} learns from measurements set aside: its prior means are theirs")
     features, policies, values, noise = sample(environment, samples, seed)
     if own:
         if noise is not None:
             spread = np.broadcast_to(noise, values.shape)
             noise = np.nanmean(composed_noise(environment, values, spread, policies), keepdims=True)
         values = np.asarray(environment.compose(values, policies))[:, None]
+    if mean_from is not None:
+        values = values - (mean_from.composed(policies)[:, None] if own else mean_from(policies))
     return learn_from_samples(
         family,
         features,

@@ -4,8 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-Purpose = Literal["world", "noise", "design", "agent", "samples", "optimum"]
-PURPOSES: tuple[Purpose, ...] = ("world", "noise", "design", "agent", "samples", "optimum")
+Purpose = Literal["world", "noise", "design", "agent", "samples", "optimum", "held-out"]
+PURPOSES: tuple[Purpose, ...] = ("world", "noise", "design", "agent", "samples", "optimum", "held-out")
 
 
 def stream(seed: int, trial: int, purpose: Purpose, *index: int) -> np.random.SeedSequence:
@@ -17,7 +17,7 @@ def stream(seed: int, trial: int, purpose: Purpose, *index: int) -> np.random.Se
         The study's seed.
     trial : int
         Which trial, from 0.
-    purpose : {"world", "noise", "design", "agent", "samples", "optimum"}
+    purpose : {"world", "noise", "design", "agent", "samples", "optimum", "held-out"}
         What the randomness is for.
     *index : int
         Further position, such as the round.

@@ -19,6 +19,7 @@ from simulators.durations import durations
 from simulators.environment import Environment, Outcomes, Seed, SimulationError
 from simulators.flu_model import LATENT_PERIOD, FluModel
 from simulators.flu_ode import FluODE
+from simulators.mean_field import ode_options
 from simulators.options import number, per_group, whole
 from simulators.policy_space import PolicySpace
 from simulators.population_cache import cached_population
@@ -314,6 +315,12 @@ class FluABM(Environment):
             return
         self._immune = [np.array(immune, dtype=bool) for immune in state["immune"]]
         self.rng.bit_generator.state = state["noise"]
+
+    def counterpart(self, name: str) -> dict[str, Any]:
+        """Return the options under which another environment describes this world; empty if none is known."""
+        if name != "flu-ode":
+            return {}
+        return ode_options(self.population, self.policy_space, self._options, self.vaccinates)
 
     @cached_property
     def pilot_variance(self) -> Floats:
