@@ -6,14 +6,22 @@ import numpy as np
 
 from bridges.feedback import composition, search_space
 from optimizer.agents import Agent
+from optimizer.brought_agents import register_agent
 from optimizer.composition import Policies
 from optimizer.exploration import ConstantBeta, Exploration
 from optimizer.general_composition import GeneralComposition
-from optimizer.named_agents import DEFAULT_DELTA, DEFAULT_SCALE_DOWN, default_exploration, groups_in_beta
+from optimizer.named_agents import (
+    DEFAULT_DELTA,
+    DEFAULT_SCALE_DOWN,
+    agent_names,
+    default_exploration,
+    groups_in_beta,
+)
 from optimizer.named_agents import make_agent as build_agent
 from optimizer.prior import Prior
 from optimizer.propagation import PropagationName
 from simulators.environment import Environment
+from simulators.targets import is_target, load_target
 
 
 def make_agent(
@@ -34,7 +42,8 @@ def make_agent(
     Parameters
     ----------
     name : str
-        One of `optimizer.agent_names()`.
+        One of `optimizer.agent_names()`, or a target: `package.module:Class` or `folder/file.py:Class`, as
+        `optimizer.register_agent` takes them.
     environment : Environment
         Gives the policy space, the composition and today's practice.
     prior : Prior, optional
@@ -59,6 +68,8 @@ def make_agent(
     ValueError
         If the name is unknown or an option out of range.
     """
+    if name not in agent_names() and is_target(name):
+        register_agent(name, load_target(name))
     space, g = search_space(environment), composition(environment)
     exploration: Exploration = (
         default_exploration(space, delta, scale_down, groups_in_beta(name, g))

@@ -7,6 +7,7 @@ space. The names below are the public ones; the paper's equations are found by n
 
 from optimizer.acquisitions import UCB, Acquisition, ExpectedImprovement, ProbabilityOfImprovement
 from optimizer.agents import Agent, Recommendation
+from optimizer.brought_agents import agent_plugins, register_agent
 from optimizer.candidate_posterior import CandidatePosterior
 from optimizer.composition import BaseComposition, Composition
 from optimizer.decomposed_gp import DecomposedGP
@@ -47,9 +48,11 @@ __all__ = [
     "RowStorage",
     "SearchSpace",
     "agent_names",
+    "agent_plugins",
     "default_exploration",
     "learn_prior",
     "make_agent",
     "maximum_information_gain",
+    "register_agent",
     "regret_bounds",
 ]

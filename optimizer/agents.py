@@ -117,9 +117,10 @@ class Agent(ABC):
             As for `ask`: the time that it is for; the last one heard of unless given.
         """
 
-    def rng(self) -> np.random.Generator:
-        """Randomness of the coming round: a function of the seed and of the rounds told so far."""
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.rounds,)))
+    def rng(self, pending: int = 0) -> np.random.Generator:
+        """Randomness of the coming round, from the seed, the rounds told, and the policies not told yet."""
+        key = (self.rounds, pending) if pending else (self.rounds,)
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
     def as_policies(self, policies: ArrayLike) -> Policies:
         """Policies as (n, d) floats or (n,) rows; ValueError for another shape or an unknown row."""

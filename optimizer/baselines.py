@@ -12,12 +12,8 @@ from optimizer.search_space import SearchSpace
 Array = NDArray[np.float64]
 
 
-class RandomAgent(Agent):
-    """Uniformly random feasible policies; recommends the best one observed."""
-
-    def ask(self, n: int = 1, context: Any = None) -> Policies:
-        """Uniform draws from the feasible policies."""
-        return self.space.sample(n, self.rng())
+class ObservingAgent(Agent):
+    """Base of agents without a model of the objective: they recommend the best policy observed."""
 
     def tell(
         self,
@@ -38,6 +34,14 @@ class RandomAgent(Agent):
             policy = self.space.sample(1, self.rng())[0]
         nan = float("nan")
         return Recommendation(policy, value, nan, nan, best_observed=policy, best_observed_value=value)
+
+
+class RandomAgent(ObservingAgent):
+    """Uniformly random feasible policies; recommends the best one observed."""
+
+    def ask(self, n: int = 1, context: Any = None) -> Policies:
+        """Uniform draws from the feasible policies."""
+        return self.space.sample(n, self.rng())
 
 
 class FixedAgent(Agent):

@@ -127,23 +127,30 @@ class GPAgent(Agent):
         """Policies told with at least one finite observation, in order."""
         return self._history.observed
 
-    def ask(self, n: int = 1, context: Any = None) -> Policies:
+    def ask(self, n: int = 1, context: Any = None, pending: ArrayLike | None = None) -> Policies:
         """The policies that maximise the acquisition; several at once by hallucination (GP-BUCB).
 
-        For n > 1 each policy after the first is chosen as if the earlier ones had returned their posterior
-        mean (Desautels et al. 2014).
+        Each policy after the first is chosen as if the earlier ones had returned their posterior mean
+        (Desautels et al. 2014), and so is every one after those that are `pending`: asked for before, tried
+        somewhere now, not told yet.
         """
         self._set_context(context)
-        rng = functools.cache(self.rng)  # made where something is drawn: a finite UCB search draws nothing
+        waiting = [] if pending is None or not np.size(pending) else list(self.as_policies(pending))
+        # Made where something is drawn: a finite UCB search draws nothing.
+        rng = functools.cache(lambda: self.rng(len(waiting)))
+        t = self.rounds + len(waiting)
         if self._model is None:
-            return self.space.sobol(self.rounds + n, self.seed)[self.rounds :]
-        if n == 1 or self.acquisition == "ts":  # draws differ by themselves
-            return np.asarray([self._choose(self._model, self.rounds + 1, rng) for _ in range(n)])
+            return self.space.sobol(t + n, self.seed)[t:]
+        if self.acquisition == "ts" or (n == 1 and not waiting):  # draws differ by themselves
+            return np.asarray([self._choose(self._model, t + 1, rng) for _ in range(n)])
         model, chosen = copy.deepcopy(self._model), []
+        for policy in waiting:
+            _hallucinate(model, policy)
         for i in range(n):
-            policy = self._choose(model, self.rounds + 1 + i, rng)
+            policy = self._choose(model, t + 1 + i, rng)
             chosen.append(policy)
-            model.observe(np.asarray([policy]), model.predict_groups(np.asarray([policy]))[0])
+            if i + 1 < n:
+                _hallucinate(model, policy)
         return np.asarray(chosen)
 
     def _choose(self, model: Model, t: int, rng: Callable[[], np.random.Generator]) -> Any:
@@ -300,3 +307,9 @@ class GPAgent(Agent):
         return Recommendation(
             policy, middle, low, high, best_observed=best, best_observed_value=value, **groups
         )
+
+
+def _hallucinate(model: Model, policy: Any) -> None:
+    """Let a policy return its posterior mean: the variance falls, and the mean stays."""
+    at = np.asarray([policy])
+    model.observe(at, model.predict_groups(at)[0])

@@ -5,6 +5,7 @@ from typing import Any
 
 from optimizer.agents import Agent, Feedback
 from optimizer.baselines import FixedAgent, RandomAgent, uniform_policy
+from optimizer.brought_agents import brought_names, make_brought
 from optimizer.composition import BaseComposition
 from optimizer.exploration import ContinuousBeta, Exploration, FiniteBeta
 from optimizer.general_composition import GeneralComposition
@@ -32,8 +33,9 @@ DEFAULT_DELTA, DEFAULT_SCALE_DOWN = 0.1, 5.0
 
 
 def agent_names() -> list[str]:
-    """Names that `make_agent` knows."""
-    return [*GP_AGENTS, *BASELINES]
+    """Names that `make_agent` knows: our own, then those that others bring."""
+    own = [*GP_AGENTS, *BASELINES]
+    return own + [name for name in brought_names() if name not in own]
 
 
 def default_exploration(
@@ -76,7 +78,7 @@ def make_agent(
     ----------
     name : str
         One of `agent_names()`: "d-gpucb", "d-ei", "d-mpi", "d-ts" (decomposed feedback), "gp-ucb", "ei",
-        "mpi" (aggregate), "random", "uniform", "current".
+        "mpi" (aggregate), "random", "uniform", "current", or one that others bring (`register_agent`).
     space : SearchSpace
         Where policies come from.
     composition : Composition, or GeneralComposition
@@ -135,6 +137,11 @@ def make_agent(
         if current is None:
             raise ValueError("agent 'current' needs an environment that names today's practice")
         return FixedAgent(name, space, composition.sign, seed, current)
+    if name in brought_names():
+        options: dict[str, Any] = {"prior": prior, "own_prior": own_prior, "exploration": exploration}
+        options |= {"family": family, "current": current, "seed": seed}
+        options |= {"propagation": propagation, "context": context}
+        return make_brought(name, space, composition, options)
     near = difflib.get_close_matches(name, agent_names(), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"unknown agent {name!r}{hint} Known are {', '.join(agent_names())}")

@@ -1,4 +1,4 @@
-"""The command line: `policyloop list | run | show | compare | plot | export | reproduce`.
+"""The command line: `policyloop list | run | resume | show | compare | plot | export | ..`, see `--help`.
 
 Nothing heavy is imported before it is used, so that `--help` answers at once.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 import os
-import shlex
 import sys
 import traceback
 from pathlib import Path
@@ -15,15 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from scenarios.errors import StudyInterrupted, UserError, one_line
+from scenarios.check_command import check
+from scenarios.console import INTERRUPTED, SIMULATOR, USER, console, tell
+from scenarios.errors import UserError, one_line
+from scenarios.new_command import new
 from scenarios.reproduction.command import reproduce
+from scenarios.run_command import resume, run
+from scenarios.serve_command import serve
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from scenarios.study import Study
-
-USER, SIMULATOR, INTERRUPTED = 2, 1, 130  # exit codes
 
 app = typer.Typer(
     help="""Close the loop between a simulation and an optimizer.
@@ -77,15 +77,17 @@ def _root(
 
 @app.command("list")
 def list_scenarios(debug: Debug = False) -> None:
-    """List the scenarios of the catalogue, the environments and the agents.
+    """List the scenarios of the catalogue, the environments and the agents, and where plug-ins come from.
 
     Any scenario can be run by its name; your own scenario file is run by its path.
     """
     from rich.table import Table
 
+    import bridges  # noqa: F401 - its agents are known from now on
     import optimizer
     import simulators
     from scenarios.catalogue import load, names
+    from scenarios.plugin_list import plugins
 
     table = Table()
     for column in ("scenario", "what it asks", "rounds", "trials", "agents"):
@@ -93,93 +95,18 @@ def list_scenarios(debug: Debug = False) -> None:
     for name in names():
         one = load(name)
         table.add_row(name, one.title, str(one.rounds), str(one.trials), ", ".join(one.labels))
-    _console().print(table)
+    console().print(table)
     typer.echo(f"environments: {', '.join(simulators.names())}")
     typer.echo(f"agents:       {', '.join(optimizer.agent_names())}")
+    if found := plugins():
+        table = Table("plug-in", "kind", "from", "state")
+        for plugin in found:
+            table.add_row(*plugin)
+        console().print(table)
 
 
-@app.command()
-def run(
-    scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A name of the catalogue, or the path of a .toml file.")
-    ],
-    trials: Annotated[int | None, typer.Option(help="Trials an agent, in place of the scenario's.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Rounds a trial, in place of the scenario's.")] = None,
-    agents: Annotated[
-        str | None, typer.Option(help="Agents, separated by commas, in place of the scenario's.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Root of all randomness, in place of the scenario's.")
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option(help="Samples to learn the kernels from, in place of the scenario's.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Worker processes. The results do not depend on it.")] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="STUDY", help="Study file to write.", show_default="./SCENARIO.study.sqlite"),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where the study stopped; it may have grown since.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the study if it exists.")] = False,
-    debug: Debug = False,
-) -> int:
-    """Run a scenario and compare its agents.
-
-    Every round is stored as it happens. Ctrl-C keeps all finished rounds and prints how to go on; the end
-    is the same, bit for bit, as if the run had never stopped. With --resume, more --trials, --rounds or
-    --agents make a study grow.
-
-    For example:
-
-      policyloop run flu --trials 5 --rounds 50 --jobs 2
-
-      policyloop run my-scenario.toml --agents d-gpucb,gp-ucb --out first.sqlite
-
-      policyloop run flu --trials 30 --jobs 2 --resume
-    """
-    from scenarios.catalogue import load
-
-    chosen = None if agents is None else [name.strip() for name in agents.split(",")]
-    given = {"trials": trials, "rounds": rounds, "agents": chosen, "seed": seed, "samples": samples}
-    plan = load(scenario, given)
-    if jobs < 1:
-        raise UserError(f"command line: --jobs = {jobs}; accepted: a whole number, 1 or more")
-    if resume and force:
-        raise UserError("command line: --resume and --force exclude each other; accepted: one of them")
-    path = out if out is not None else Path(f"{plan.name}.study.sqlite")
-
-    from scenarios import progress, runner
-
-    words = ["policyloop", "run", scenario]
-    for option, value in {**given, "agents": agents}.items():
-        words += [] if value is None else [f"--{option}", str(value)]
-    words += ["--jobs", str(jobs)] if jobs > 1 else []
-    words += ["--out", str(path)] if out is not None else []
-    go_on = shlex.join([*words, "--resume"])
-    try:
-        study = runner.run(
-            plan, out=path, jobs=jobs, resume=resume, force=force, progress=progress.choose(quiet)
-        )
-    except StudyInterrupted as stop:
-        if not stop.stored and not path.exists():
-            _tell("stopped before the first round; nothing was written")
-            return INTERRUPTED
-        _tell(f"stopped; {stop.stored} rounds are stored in {path}. Go on with:\n  {go_on}")
-        return INTERRUPTED
-    except Exception as error:
-        if not isinstance(error, UserError) and path.exists():
-            error.add_note(f"finished rounds are kept in {path}. Go on with:\n  {go_on}")
-        raise
-    console = _console()
-    _report(study, console)
-    file = shlex.quote(str(path))
-    console.print(f"\nThe study is in {path}. Next:", soft_wrap=True)
-    for command in (f"plot {file}", f"compare {file} --format json", f"export {file}"):
-        console.print(f"  policyloop {command}", soft_wrap=True)
-    return _failures(study)
+app.command()(run)
+app.command()(resume)
 
 
 @app.command()
@@ -192,6 +119,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         f"scenario    {scenario.name}: {scenario.title}",
         f"environment {found.environment['name']}, seed {scenario.seed}",
         f"created     {found.meta['created']} with {versions}",
+        f"runs        {len(found.runs)}, the last began {found.runs[-1]['began']}",
         f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
         f"{len(found.failures)} failed",
     ]
@@ -201,6 +129,29 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
     for line in lines:
         typer.echo(line)
+
+
+@app.command()
+def merge(
+    studies: Annotated[list[Path], typer.Argument(metavar="STUDY STUDY..", help="Study files to join.")],
+    out: Annotated[Path, typer.Option(metavar="STUDY", help="Study file to write.")],
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Join studies of one scenario that were run apart: their trials, agents and rounds, each once.
+
+    For example:
+
+      policyloop run flu --share 1/2 --out first.sqlite        (on one machine)
+
+      policyloop run flu --share 2/2 --out second.sqlite       (on another)
+
+      policyloop merge first.sqlite second.sqlite --out flu.study.sqlite
+    """
+    from scenarios.merging import merge as join
+
+    join(studies, out, force=force)
+    typer.echo(out)
 
 
 @app.command()
@@ -223,9 +174,9 @@ def compare(
 
     found = _open(study)
     if format is CompareFormat.table:
-        _report(found, _console())
+        report.print_report(found, console())
         for line in report.failure_lines(found):
-            _tell(line)
+            tell(line)
     else:
         text = report.as_json(found) if format is CompareFormat.json else report.as_csv(found)
         typer.echo(text.rstrip("\n"))
@@ -285,6 +236,9 @@ def export(
 
 
 app.command()(reproduce)
+app.command()(check)
+app.command()(serve)
+app.add_typer(new, name="new", rich_help_panel=None)
 
 
 def _open(path: Path) -> Study:
@@ -293,35 +247,8 @@ def _open(path: Path) -> Study:
     return Study(path)
 
 
-def _report(study: Study, console: Console) -> None:
-    from scenarios import report
-
-    report.print_report(study, console)
-
-
-def _failures(study: Study) -> int:
-    """Tell of failed simulations; return the exit code."""
-    from scenarios import report
-
-    lines = report.failure_lines(study)
-    for line in lines:
-        _tell(line)
-    return SIMULATOR if lines else 0
-
-
 def _stem(study: Path) -> str:
     return study.name.removesuffix(".sqlite").removesuffix(".study") or "study"
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    # Without a terminal rich would fold tables to 80 columns. Names of a user's file are no markup.
-    return Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
-
-
-def _tell(text: str) -> None:
-    typer.echo(f"policyloop: {text}", err=True)
 
 
 def invoke(arguments: list[str]) -> int:
@@ -337,10 +264,10 @@ def invoke(arguments: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message(), err=True)
         elif error.format_message():
-            _tell(f"{one_line_of(error.format_message())} (try: policyloop --help)")
+            tell(f"{one_line_of(error.format_message())} (try: policyloop --help)")
         return USER
     except (KeyboardInterrupt, typer.Abort):
-        _tell("stopped")
+        tell("stopped")
         return INTERRUPTED
     except BrokenPipeError:  # `policyloop compare .. | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -349,14 +276,14 @@ def invoke(arguments: list[str]) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         if isinstance(error, UserError):
-            _tell(one_line(error))
+            tell(one_line(error))
             return USER
         policy, seed = getattr(error, "policy", None), getattr(error, "seed", None)
         repeat = "" if policy is None and seed is None else f" (policy {policy}, seed {seed})"
         hint = "" if "--debug" in arguments else "; --debug shows where"
-        _tell(f"{type(error).__name__}: {one_line(error)}{repeat}{hint}")
+        tell(f"{type(error).__name__}: {one_line(error)}{repeat}{hint}")
         for note in getattr(error, "__notes__", []):
-            _tell(note)
+            tell(note)
         return SIMULATOR
 
 

@@ -1,9 +1,9 @@
-"""A study's figures: cumulative and average regret, and the recommended policy, as PNG and SVG."""
+"""A study's figures: cumulative and average regret, and the recommended policy or a map, as PNG and SVG."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scenarios.errors import UserError, one_line
 from scenarios.formats import styles
 from scenarios.report import typical_advice
+from scenarios.station_map import has_map, station_map
 from scenarios.statistics import curves
 from scenarios.study import Study, check_target
 
@@ -23,6 +24,7 @@ Bounds = Mapping[str, NDArray[np.float64]]
 
 _FORMATS = ("png", "svg")
 _DPI = 150
+_ROW = 80  # characters that a legend has room for
 _FEWEST = 3  # trials for a band: that of two would fill the frame
 STYLE: Any = {
     "font.size": 10,
@@ -54,14 +56,15 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
     -------
     list of Path
         `cumulative_regret`, `average_regret` (`.._objective` where regret is unknown) and
-        `recommended_policy`, each as `.png` and `.svg`; a figure for which the study holds nothing yet is
-        left out.
+        `recommended_policy`, or `map` where policies are places, besides `epidemic_curve`, `attack_rate` and
+        `town` where rounds are seasons among persons, each as `.png` and `.svg`; a figure for which the study
+        holds nothing yet is left out.
 
     Raises
     ------
     UserError
-        A figure exists (without `force`), the folder cannot be written to, or the theory has no bound for the
-        study. Nothing is written then.
+        A figure exists (without `force`), the folder cannot be written to, the theory has no bound for the
+        study, or the data of its map are gone. Nothing is written then.
     """
     import matplotlib
 
@@ -106,10 +109,21 @@ def _draw(study: Study, bounds: Bounds) -> dict[str, Figure]:
         figure = regret_figure(study, measure, average, {} if average else bounds)
         if figure is not None:
             drawn[f"{'average' if average else 'cumulative'}_{measure}"] = figure
-    figure = _policies(study)
-    if figure is not None:
+    # Bars of longitudes and latitudes would tell nothing that a map does not.
+    if has_map(study):
+        drawn |= {name: one for name, one in {"map": station_map(study)}.items() if one is not None}
+    elif (figure := _policies(study)) is not None:
         drawn["recommended_policy"] = figure
+    if has_seasons(study):
+        from scenarios.season_figures import season_figures
+
+        drawn |= season_figures(study)
     return drawn
+
+
+def has_seasons(study: Study) -> bool:
+    """Whether a study's rounds are seasons of flu among persons."""
+    return bool(study.environment["name"] == "flu-abm")
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -122,10 +136,11 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _columns(entries: int, most: int) -> int:
-    """Return how many entries of a legend to put in a row, so that its rows are even."""
-    rows = math.ceil(entries / most)
-    return math.ceil(entries / rows)
+def _columns(labels: Sequence[str], most: int) -> int:
+    """Return how many entries of a legend to put in a row: what fits, and so that its rows are even."""
+    fit = _ROW // (max(map(len, labels)) + 8)  # a line, and the space between entries
+    rows = math.ceil(len(labels) / max(1, min(most, fit)))
+    return math.ceil(len(labels) / rows)
 
 
 def _styles(study: Study) -> dict[str, Any]:
@@ -197,7 +212,7 @@ def regret_figure(
         axes.set_ylim(0, 1.04 * max(tallest, min(top, 1.6 * tallest)) or None)
     figure.legend(
         loc="outside lower center",
-        ncols=_columns(len(found) + len(bounds or {}), 5),
+        ncols=_columns(axes.get_legend_handles_labels()[1], 5),
         handlelength=2.6,
         columnspacing=1.6,
     )
@@ -248,6 +263,9 @@ def _policies(study: Study) -> Figure | None:
         loc="left",
     )
     figure.legend(
-        loc="outside lower center", ncols=_columns(len(bars) + offset, 7), handlelength=1.4, columnspacing=1.4
+        loc="outside lower center",
+        ncols=_columns(axes.get_legend_handles_labels()[1], 7),
+        handlelength=1.4,
+        columnspacing=1.4,
     )
     return figure

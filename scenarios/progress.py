@@ -36,6 +36,9 @@ class Progress(Protocol):
     def seen(self, record: Mapping[str, Any]) -> None:
         """Count a round that has been stored."""
 
+    def note(self, text: str) -> None:
+        """Tell of something that happens in between."""
+
     def stop(self) -> None:
         """End the display."""
 
@@ -51,6 +54,9 @@ class Silent:
         """Do nothing."""
 
     def seen(self, record: Mapping[str, Any]) -> None:
+        """Do nothing."""
+
+    def note(self, text: str) -> None:
         """Do nothing."""
 
     def stop(self) -> None:
@@ -162,6 +168,10 @@ class PlainLines:
                 f"{counter.left()} left, best so far: {counter.best()}"
             )
 
+    def note(self, text: str) -> None:
+        """Write a line."""
+        self._line(text)
+
     def stop(self) -> None:
         """Write how many rounds are stored."""
         if self._active:
@@ -230,6 +240,10 @@ class LiveDisplay:
                 left=f"{counter.left()} left{counter.failures()}",
                 best=f"best {counter.best()}",
             )
+
+    def note(self, text: str) -> None:
+        """Write a line above the bar."""
+        self._console.print(text)
 
     def stop(self) -> None:
         """Remove the bar and say how many rounds are stored."""

@@ -5,23 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from scenarios.formats import between, significant
-from scenarios.statistics import REFERENCE, compare
+from scenarios.statistics import REFERENCE, compare, mean_interval, simulated_again
 from scenarios.study import Study
 
 _COLUMNS = {
     "cumulative_regret": "cumulative regret",
     "average_regret": "average regret",
     "simple_regret": "simple regret",
-    "cumulative_objective": "cumulative objective",
+    "cumulative_objective": "cumulative objective, observed",
+    "difference_from_gp_ucb": "minus GP-UCB's",
     "gain_over_gp_ucb_percent": "gain over GP-UCB, %",
+    "simulated_again": "recommendation, simulated again",
+    "simulated_again_difference": "minus that of GP-UCB",
     "seconds_a_round": "seconds a round",
 }
+_PAIRED = ("gain_over_gp_ucb_percent", "difference_from_gp_ucb", "simulated_again_difference")
 
 
 def as_json(study: Study) -> str:
@@ -54,11 +60,12 @@ def print_comparison(study: Study, console: Console) -> None:
     values = compare(study)
     scenario = study.scenario
     shown = [name for name in _COLUMNS if any(one[name]["mean"] is not None for one in values.values())]
-    if not any(spec.name == REFERENCE for spec in scenario.agents) and "gain_over_gp_ucb_percent" in shown:
-        shown.remove("gain_over_gp_ucb_percent")
+    if not any(spec.name == REFERENCE for spec in scenario.agents):
+        shown = [name for name in shown if name not in _PAIRED]
     unit = study.environment["objective_unit"]
+    measure = "objective" if "cumulative_objective" in shown else "regret"
     table = Table(
-        title=f"{scenario.name}: {scenario.rounds} rounds, regret in {unit}; mean and 95 % interval",
+        title=f"{scenario.name}: {scenario.rounds} rounds, {measure} in {unit}; mean and 95 % interval",
         title_justify="left",
         title_style="bold",
     )
@@ -73,12 +80,18 @@ def print_comparison(study: Study, console: Console) -> None:
     console.print(table)
     if any(row["trials"] == 1 for row in values.values()):
         console.print("One trial has no interval; more --trials give one.", style="dim")
+    if "simulated_again" in shown:
+        console.print(
+            f"Regret is unknown. Recommendations were simulated again on {scenario.held_out} held-out seeds, "
+            "the same for all agents of a trial.",
+            style="dim",
+        )
     if all(row["trials"] == 0 for row in values.values()):
         console.print("No trial is complete yet; --resume goes on.", style="dim")
 
 
 def _cell(value: dict[str, float | None], name: str, reference: bool) -> str:
-    if name == "gain_over_gp_ucb_percent" and reference:
+    if name in _PAIRED and reference:
         return "reference"
     digits = 3 if name in ("gain_over_gp_ucb_percent", "seconds_a_round") else 4
     text = significant(value["mean"], digits)
@@ -89,14 +102,17 @@ def _cell(value: dict[str, float | None], name: str, reference: bool) -> str:
 def typical_advice(study: Study, label: str) -> dict[str, Any] | None:
     """Return an agent's recommendation of its median trial, `None` without a complete trial.
 
-    The median by the noise-free value of the recommended policy, or by its predicted value where the former
-    is unknown: an agent's typical advice, neither its luckiest nor its worst. Of an even number of trials,
-    the better of the middle two.
+    The median by the noise-free value of the recommended policy; where that is unknown, by its value on
+    held-out seeds, or else by its predicted value: an agent's typical advice, neither its luckiest nor its
+    worst. Of an even number of trials, the better of the middle two.
     """
     sign = 1.0 if study.environment["sense"] == "minimize" else -1.0
+    again = simulated_again(study, label)
 
     def worth(advice: dict[str, Any]) -> float:
-        value = advice["expected"] if advice["expected"] is not None else advice["value"]["mean"]
+        value = advice["expected"]
+        if value is None:
+            value = again.get(advice["trial"], advice["value"]["mean"])
         return sign * value if value is not None else float("inf")
 
     found = [
@@ -169,6 +185,11 @@ def _outcome_table(
         table.add_row(label, *(_with_interval(*three) for three in ends))
         if value.get("expected_outcomes") is not None:
             table.add_row("  noise-free", *(significant(entry, 3) for entry in value["expected_outcomes"]))
+        if value.get("held_out"):
+            table.add_row(
+                "  simulated again",
+                *(_over_seeds(seeds) for seeds in zip(*value["held_out"]["outcomes"], strict=True)),
+            )
     if optimum is not None:
         table.add_section()
         table.add_row("at the true optimum", *(significant(entry, 3) for entry in optimum["outcomes"]))
@@ -186,7 +207,8 @@ def _objective_table(
     )
     table.add_column("agent", no_wrap=True)
     table.add_column("predicted, 95 % credible", justify="right")
-    table.add_column("noise-free", justify="right")
+    again = any(one["value"].get("held_out") for one in advice.values())
+    table.add_column("simulated again,\n95 % over seeds" if again else "noise-free", justify="right")
     table.add_column("best observed\n(one noisy value)", justify="right")
     table.add_column("policy of the best observed")
     for label, one in advice.items():
@@ -194,11 +216,17 @@ def _objective_table(
         table.add_row(
             label,
             _with_interval(value["mean"], value["low"], value["high"], 4),
-            significant(one["expected"]),
+            _over_seeds(value["held_out"]["objective"]) if again else significant(one["expected"]),
             significant(value["best_observed_value"]),
             ", ".join(_entries(value["best_observed"])) if value["best_observed"] is not None else "-",
         )
     return table
+
+
+def _over_seeds(values: Sequence[float | None]) -> str:
+    """Return the mean over held-out seeds, with its interval."""
+    found = mean_interval(np.array(values, dtype=np.float64))
+    return _with_interval(found["mean"], found["low"], found["high"], 4)
 
 
 def _with_interval(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import datetime
 import platform
-import signal
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
-from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
 from scenarios import tasks
 from scenarios.errors import StudyInterrupted, UserError, one_line
+from scenarios.execution import Share, finish, log, trials_of, unfinished, workforce, world_key
 from scenarios.progress import Progress, Silent
 from scenarios.schema import Scenario
-from scenarios.store import ALL_TRIALS, Store, read_meta, read_progress, read_rounds, read_worlds
-from scenarios.stream import Collector
+from scenarios.store import Store
+from scenarios.store_reading import read_meta, read_progress, read_worlds
 from scenarios.study import Study
+from scenarios.workers import WorkersDied, Workforce, call, workers
 
 if TYPE_CHECKING:
     from simulators import Environment
 
 _PACKAGES = ("policyloop", "numpy", "scipy", "scikit-learn")
 _MAY_DIFFER = {"title", "description"}
+_LIMITS = {"step_seconds", "step_megabytes"}  # they decide what fails, not what a step returns
 
 
 def run(
@@ -40,6 +38,9 @@ def run(
     resume: bool = False,
     force: bool = False,
     progress: Progress | None = None,
+    backend: str = "loky",
+    scheduler: str | None = None,
+    share: Share = (1, 1),
 ) -> Study:
     """Run every trial of every agent of a scenario, and store the study.
 
@@ -58,6 +59,13 @@ def run(
         Replace a study in `out`.
     progress : Progress, optional
         Is told what happens; default: nothing is shown.
+    backend : {"loky", "dask"}, default "loky"
+        Worker processes of this machine, or the workers of a Dask cluster.
+    scheduler : str, optional
+        Address of the Dask scheduler; default: a local cluster of `jobs` workers.
+    share : (int, int), default (1, 1)
+        Run share k of n alone, the trials k, k + n, k + 2n, ..: n machines share a study this way, and
+        `scenarios.merging.merge` joins their files.
 
     Returns
     -------
@@ -72,60 +80,70 @@ def run(
     StudyInterrupted
         Ctrl-C: every finished round is stored. Nothing is left if there was none.
     """
-    if jobs < 1:
-        raise UserError(f"jobs = {jobs}; accepted: a whole number, 1 or more")
+    k, n = share
+    if not 1 <= k <= n:
+        raise UserError(f"command line: --share = {k}/{n}; accepted: K/N with whole numbers, 1 <= K <= N")
+    if n > scenario.trials:
+        raise UserError(f"command line: --share = {k}/{n}; accepted: N up to {scenario.trials}, the trials")
     path = Path(out)
     show = progress or Silent()
     environment = tasks.check(scenario)
-    store = Store(path, resume=resume, force=force)
-    unpaid = store.created  # nothing worth keeping is in the file yet
-    stored = 0
-    try:
-        done = _open(store, scenario, environment)
-        stored = sum(done.values())
-        worlds = _learn_worlds(store, scenario, jobs, show)
-        unpaid = False
-        total = scenario.rounds * scenario.trials * len(scenario.agents)
-        todo = _unfinished(store, scenario, done)
-        if todo:
-            show.start(scenario.name, total, stored, environment.sense)
-
-            def seen(record: Mapping[str, Any]) -> None:
-                nonlocal stored
-                stored += 1
-                show.seen(record)
-
-            with Collector(store, seen, remote=jobs > 1) as collector:
-                try:
-                    _run_tasks(store, scenario, todo, worlds, collector, jobs)
-                except KeyboardInterrupt:
-                    if collector.error is None:
-                        raise
-            if collector.error is not None:
-                raise collector.error
-    except KeyboardInterrupt:
-        raise StudyInterrupted(stored) from None
-    except sqlite3.Error as error:
-        raise OSError(f"{path}: {one_line(error)}; what was stored before is kept") from error
-    finally:
-        show.stop()
-        store.close(discard=unpaid)
+    with workforce(backend, scheduler, jobs) as force_of_workers:
+        store = Store(path, resume=resume, force=force)
+        try:
+            _run(store, scenario, environment, force_of_workers, show, share)
+        finally:
+            show.stop()
     return Study(path)
 
 
-def _open(store: Store, scenario: Scenario, environment: Environment) -> dict[tuple[int, str], int]:
-    """Write a new study's facts, or check that a stored one goes with the scenario; return its progress."""
+def _run(
+    store: Store, scenario: Scenario, environment: Environment, force: Workforce, show: Progress, share: Share
+) -> None:
+    """Do the work of `run` with an open store, and close it."""
+    stored = 0
+
+    def seen(record: Mapping[str, Any]) -> None:
+        nonlocal stored
+        stored += 1
+        if record["status"] == "failed":
+            where = f"{record['agent']}, trial {record['trial']}, round {record['round']}"
+            log.info("%s failed: %s", where, record["error"])
+        show.seen(record)
+
+    try:
+        _open(store, scenario, environment)
+        done = read_progress(store.read())
+        stored = sum(done.values())
+        log.info("%s: %d rounds are stored in %s", scenario.name, stored, store.path)
+        worlds = _learn_worlds(store, scenario, environment, force, show, share)
+        if unfinished(store, scenario, share):
+            trials = trials_of(scenario, share)
+            total = scenario.rounds * len(trials) * len(scenario.agents)
+            there = sum(count for (trial, _), count in done.items() if trial in trials)
+            show.start(scenario.name, total, there, environment.sense)
+            finish(store, scenario, worlds, force, show, seen, share)
+        log.info("%s: finished with %d rounds in %s", scenario.name, stored, store.path)
+    except KeyboardInterrupt:
+        log.info("%s: stopped with %d rounds in %s", scenario.name, stored, store.path)
+        raise StudyInterrupted(stored) from None
+    except sqlite3.Error as error:
+        reason = "another program holds it locked" if "locked" in str(error) else one_line(error)
+        raise OSError(f"{store.path}: {reason}; what was stored before is kept") from error
+    finally:
+        store.close(discard=not store.paid)
+
+
+def _open(store: Store, scenario: Scenario, environment: Environment) -> None:
+    """Write a new study's facts, or check that a stored one goes with the scenario."""
+    now, versions = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), _versions()
     meta = read_meta(store.read())
     if "scenario" in meta:
         refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))
     else:
-        meta = {
-            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "versions": _versions(),
-            "environment": describe(environment),
-        }
+        meta = {"created": now, "versions": versions, "environment": describe(environment)}
     store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
-    return read_progress(store.read())
+    store.log_run(now, versions)
 
 
 def refuse_changes(stored: Scenario, now: Scenario, where: str) -> None:
@@ -147,12 +165,18 @@ def refuse_changes(stored: Scenario, now: Scenario, where: str) -> None:
             changes.append(f"agents: {spec.label} is stored, but not in the scenario now")
         else:
             changes += _changes(spec.model_dump(), now.agent(spec.label).model_dump(), f"agents {spec.label}")
-    skip = _MAY_DIFFER | {"rounds", "trials", "agents"}
-    changes += _changes(stored.model_dump(exclude=skip), now.model_dump(exclude=skip), "")
+    changes += differences(stored, now)
     if changes:
         raise UserError(
             f"{where}: holds another scenario, --resume cannot go on with it: {'; '.join(changes)}"
         )
+
+
+def differences(stored: Scenario, now: Scenario) -> list[str]:
+    """Return in words where two scenarios differ in more than words, limits, rounds, trials and agents."""
+    skip: dict[str, Any] = dict.fromkeys(_MAY_DIFFER | {"rounds", "trials", "agents"}, True)
+    skip["environment"] = _LIMITS
+    return _changes(stored.model_dump(exclude=skip), now.model_dump(exclude=skip), "")
 
 
 def _changes(stored: Any, now: Any, path: str) -> list[str]:
@@ -178,6 +202,7 @@ def describe(environment: Environment) -> dict[str, Any]:
         "objective_unit": environment.objective_unit,
         "sense": environment.sense,
         "finite": bool(space.finite),
+        "lives": environment.lives,
         "current_policy": None if current is None else space.resolve(np.asarray(current)[None])[0].tolist(),
         "current_policy_label": environment.current_policy_label,
     }
@@ -193,15 +218,18 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _world_key(scenario: Scenario, trial: int) -> str:
-    return str(trial) if scenario.environment.new_world_each_trial else ALL_TRIALS
-
-
-def _learn_worlds(store: Store, scenario: Scenario, jobs: int, show: Progress) -> dict[str, dict[str, Any]]:
+def _learn_worlds(
+    store: Store,
+    scenario: Scenario,
+    environment: Environment,
+    force: Workforce,
+    show: Progress,
+    share: Share,
+) -> dict[str, dict[str, Any]]:
     """Learn and store the kernels and the optimum of every world that is not stored yet."""
     worlds = read_worlds(store.read())
-    needed = tasks.needed_priors(scenario)
-    trials = {_world_key(scenario, trial): trial for trial in range(scenario.trials, 0, -1)}
+    needed = tasks.needed_priors(scenario, environment)
+    trials = {world_key(scenario, trial): trial for trial in reversed(trials_of(scenario, share))}
     missing = [
         (key, trial)
         for key, trial in sorted(trials.items(), key=lambda item: item[1])
@@ -211,8 +239,9 @@ def _learn_worlds(store: Store, scenario: Scenario, jobs: int, show: Progress) -
         key, trial = missing[0]
         prior = scenario.prior
         origin = f"{prior.samples} samples" if prior.source == "samples" else f"the {prior.source}"
-        with show.stage(f"learning the kernels from {origin}") as told:
-            priors = tasks.learn_priors(scenario, trial, told)
+        side_by_side = min(force.jobs, len(environment.groups)) if needed else 1
+        with show.stage(f"learning the kernels from {origin}") as told, workers(side_by_side):
+            priors = tasks.learn_priors(scenario, trial, told, side_by_side)
         with show.stage("searching the true optimum"):
             optimum = tasks.find_optimum(scenario, trial)
         store.set_world(key, tasks.world_seed(scenario, trial), priors, optimum)
@@ -220,101 +249,17 @@ def _learn_worlds(store: Store, scenario: Scenario, jobs: int, show: Progress) -
         data, source = scenario.model_dump(mode="json"), scenario.source
         calls = [call(_learn_keyed, key, data, source, trial) for key, trial in missing]
         with show.stage(f"learning the kernels and the optimum of {len(missing)} worlds") as told:
-            for count, (key, world) in enumerate(spread(calls, jobs), start=1):
-                told(f"{count} done")
-                store.set_world(key, world["seed"], world["priors"], world["optimum"])
+            try:
+                for count, (key, world) in enumerate(force.spread(calls), start=1):
+                    told(f"{count} done")
+                    store.set_world(key, world["seed"], world["priors"], world["optimum"])
+            except WorkersDied:
+                if read_worlds(store.read()) == worlds:
+                    raise
+                show.note("a worker died; its worlds are handed to another")
+                return _learn_worlds(store, scenario, environment, force, show, share)
     return read_worlds(store.read())
 
 
 def _learn_keyed(key: str, data: Mapping[str, Any], source: str, trial: int) -> tuple[str, dict[str, Any]]:
     return key, tasks.learn_world(data, source, trial)
-
-
-def _unfinished(
-    store: Store, scenario: Scenario, done: Mapping[tuple[int, str], int]
-) -> list[tuple[int, str]]:
-    """Return the (trial, agent) pairs that lack rounds or the recommendation after the last one."""
-    advised = {
-        (trial, agent)
-        for trial, agent, rounds in store.read().execute("SELECT trial, agent, rounds FROM recommendations")
-        if rounds == scenario.rounds
-    }
-    return [
-        (trial, label)
-        for trial in range(1, scenario.trials + 1)
-        for label in scenario.labels
-        if done.get((trial, label), 0) < scenario.rounds or (trial, label) not in advised
-    ]
-
-
-def _run_tasks(
-    store: Store,
-    scenario: Scenario,
-    todo: list[tuple[int, str]],
-    worlds: Mapping[str, Mapping[str, Any]],
-    collector: Collector,
-    jobs: int,
-) -> None:
-    """Run the tasks, in this process or over workers; returns when all their rounds are handed over."""
-    histories = {key: read_rounds(store.read(), *key) for key in todo}
-    if jobs == 1:
-        for trial, label in todo:
-            world = worlds[_world_key(scenario, trial)]
-            tasks.run_trial(scenario, trial, label, world, histories[trial, label], collector)
-        return
-    data, source = scenario.model_dump(mode="json"), scenario.source
-    calls = [
-        call(
-            tasks.run_remote,
-            data,
-            source,
-            trial,
-            label,
-            worlds[_world_key(scenario, trial)],
-            histories[trial, label],
-            collector.address,
-            collector.key,
-        )
-        for trial, label in todo
-    ]
-    try:
-        for _ in spread(calls, jobs):
-            pass
-    except BrokenExecutor as error:
-        raise RuntimeError("a worker process died: killed, or out of memory") from error
-
-
-def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return a call to be made by `spread`."""
-    return joblib.delayed(function)(*arguments)
-
-
-def spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
-    """Yield the results of calls in the order in which they end, over `jobs` worker processes."""
-    if jobs == 1:
-        for function, arguments, options in calls:
-            yield function(*arguments, **options)
-        return
-    # Ctrl-C reaches the workers too; only the driving process may act on it, by stopping them.
-    parallel = joblib.Parallel(
-        n_jobs=jobs,
-        backend="loky",
-        batch_size=1,
-        max_nbytes=None,
-        return_as="generator_unordered",
-        initializer=_ignore_interrupts,
-    )
-    # A worker inherits what is blocked while it is started, before it can ignore anything itself. The
-    # resource trackers unblock the signal when they start, so they start first.
-    resource_tracker.ensure_running()
-    loky_tracker.ensure_running()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        results = parallel(calls)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    yield from results
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationError,
@@ -20,15 +19,13 @@ from pydantic import (
 )
 
 from scenarios.errors import UserError, nearest
+from scenarios.places import placed
+from scenarios.prior_spec import KERNEL, MeanSpec, PriorSpec
+from scenarios.table import Table, plain_options
 
-Family = Literal["rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq"]
-SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
-FAMILY = 'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq"'
-SOURCE = (
-    'one of "samples", "environment" (the kernels that a drawn world names), "rounds" (each trial\'s own)'
-)
-KERNEL = '"composed" (the sum of the groups\' kernels) or "own" (fitted to the composed values)'
+Propagation = Literal["default", "bound", "delta", "sampled"]
 BETA = '"auto" or a number above 0'
+PROPAGATION = 'one of "default", "bound", "delta", "sampled"'
 
 
 def _beta(value: object) -> object:
@@ -42,77 +39,44 @@ def _beta(value: object) -> object:
 Beta = Annotated[float | Literal["auto"], BeforeValidator(_beta)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class EnvironmentSpec(_Table):
+class EnvironmentSpec(Table):
     """The `[environment]` table: which simulator, and its options.
 
     Attributes
     ----------
     name : str
-        A name of `simulators.names()`.
+        A name of `simulators.names()`, or `package.module:Class` or `folder/file.py:Class`.
     options : dict
         Passed to `simulators.make`, which checks them.
     new_world_each_trial : bool, default False
         Draw a new world (`seed=`) for each trial instead of the same world for all.
+    needs_data : str, default ""
+        What the file is that the option `data` has to name, where the scenario cannot name it itself.
+    step_seconds : float, optional
+        Time limit of a step. A step that passes it is stopped, and its round has failed.
+    step_megabytes : int, optional
+        Memory limit of a step, in MiB. With either limit steps run in child processes.
     """
 
     name: str = Field(description="the name of an environment")
     options: dict[str, Any] = Field(default_factory=dict, description="a table of options")
     new_world_each_trial: bool = Field(default=False, description="true or false")
-
-    @field_validator("options")
-    @classmethod
-    def _plain(cls, options: dict[str, Any]) -> dict[str, Any]:
-        try:
-            json.dumps(options, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise ValueError("only text, finite numbers, true, false, lists and tables") from error
-        return options
-
-
-class PriorSpec(_Table):
-    """The `[prior]` table: where the kernels come from.
-
-    Attributes
-    ----------
-    source : {"samples", "environment", "rounds"}, default "samples"
-        Samples outside the trials; or the kernels and noise that the trial's world was drawn from, which the
-        environment names; or each trial's own rounds.
-    family : str, default "rbf"
-        Kernel family, where kernels are learned.
-    samples : int, default 1000
-        Samples outside the trials from which kernels are learned, then frozen; 0: each trial
-        learns from its own rounds. Without meaning for the other sources.
-    restarts : int, default 2
-        Restarts of the marginal likelihood's maximisation.
-    kernel : {"composed", "own"}, default "composed"
-        Kernel of the agents with aggregate feedback.
-    """
-
-    source: Literal["samples", "environment", "rounds"] = Field(default="samples", description=SOURCE)
-    family: Family = Field(default="rbf", description=FAMILY)
-    samples: int = Field(default=1000, description=SAMPLES)
-    restarts: int = Field(default=2, ge=0, description="a whole number, 0 or more")
-    kernel: Literal["composed", "own"] = Field(default="composed", description=KERNEL)
-
-    @field_validator("samples")
-    @classmethod
-    def _enough(cls, samples: int) -> int:
-        if samples != 0 and samples < 2:
-            raise ValueError(SAMPLES)
-        return samples
+    needs_data: str = Field(default="", description="a line of text: what the file of --data is")
+    step_seconds: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="a number of seconds above 0"
+    )
+    step_megabytes: int | None = Field(default=None, ge=1, description="a whole number of MiB, 1 or more")
 
     @property
-    def given(self) -> bool:
-        """Whether agents are handed their prior before the first round; else they learn it in the trial."""
-        return self.source == "environment" or (self.source == "samples" and self.samples > 0)
+    def limited(self) -> bool:
+        """Whether steps have a limit, and so run in child processes."""
+        return self.step_seconds is not None or self.step_megabytes is not None
+
+    _plain = field_validator("options")(plain_options)
 
 
-class ExplorationSpec(_Table):
-    """The `[exploration]` table: the schedule of beta_t in the UCB agents.
+class ExplorationSpec(Table):
+    """The `[exploration]` table: the schedule of beta_t, and how a posterior passes through a general g.
 
     Attributes
     ----------
@@ -122,23 +86,27 @@ class ExplorationSpec(_Table):
         Divides beta_t (not its root).
     beta : "auto" or float, default "auto"
         The paper's finite or continuous beta_t, by the policy space, or a constant.
+    propagation : {"default", "bound", "delta", "sampled"}, default "default"
+        How agents with decomposed feedback carry the groups' posterior through a composition that is not
+        linear (Algorithm 3, line 4). Without meaning for a linear one.
     """
 
     delta: float = Field(default=0.1, gt=0, lt=1, description="a number between 0 and 1, both excluded")
     scale_down: float = Field(default=5.0, gt=0, allow_inf_nan=False, description="a number above 0")
     beta: Beta = Field(default="auto", description=BETA)
+    propagation: Propagation = Field(default="default", description=PROPAGATION)
 
 
-class AgentSpec(_Table):
+class AgentSpec(Table):
     """One entry of `agents`: a name, or a table that changes settings for this agent alone.
 
     Attributes
     ----------
     name : str
-        A name of `optimizer.agent_names()`.
+        A name of `optimizer.agent_names()`, or `package.module:Class` or `folder/file.py:Class`.
     label : str
-        The name in tables and figures, unique in the scenario; default the agent's name.
-    delta, scale_down, beta, kernel
+        The name in tables and figures, unique in the scenario; default the agent's name, or its class's.
+    delta, scale_down, beta, propagation, kernel
         As in `[exploration]` and `[prior]`, for this agent alone.
     """
 
@@ -152,6 +120,7 @@ class AgentSpec(_Table):
     )
     scale_down: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="a number above 0")
     beta: Beta | None = Field(default=None, description=BETA)
+    propagation: Propagation | None = Field(default=None, description=PROPAGATION)
     kernel: Literal["composed", "own"] | None = Field(default=None, description=KERNEL)
 
     @model_validator(mode="before")
@@ -159,11 +128,11 @@ class AgentSpec(_Table):
     def _from_name(cls, value: object) -> object:
         table = {"name": value} if isinstance(value, str) else value
         if isinstance(table, Mapping) and isinstance(table.get("name"), str):
-            return {"label": table["name"], **table}
+            return {"label": table["name"].rpartition(":")[2], **table}
         return table
 
 
-class Scenario(_Table):
+class Scenario(Table):
     """A declared experiment: an environment, the agents that try it, for how long and how often.
 
     Attributes
@@ -174,6 +143,12 @@ class Scenario(_Table):
         Rounds a trial, trials an agent.
     seed : int, default 0
         The root of every random stream.
+    batch : int, default 1
+        Rounds for which an agent is asked at once, before it is told any of them.
+    held_out : int, default 20
+        Steps on seeds of their own by which a recommendation is judged, where regret is unknown.
+    stop_at_failure : bool, default False
+        End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
     environment : EnvironmentSpec
     prior : PriorSpec
     exploration : ExplorationSpec
@@ -189,6 +164,9 @@ class Scenario(_Table):
     rounds: int = Field(ge=1, le=10**6, description="a whole number, 1 or more, at most 1,000,000")
     trials: int = Field(ge=1, le=10**5, description="a whole number, 1 or more, at most 100,000")
     seed: int = Field(default=0, ge=0, description="a whole number, 0 or more")
+    batch: int = Field(default=1, ge=1, le=1000, description="a whole number, 1 or more, at most 1,000")
+    held_out: int = Field(default=20, ge=0, le=10**5, description="a whole number, 0 or more")
+    stop_at_failure: bool = Field(default=False, description="true or false")
     environment: EnvironmentSpec = Field(description="a table with a name and options")
     prior: PriorSpec = Field(default_factory=PriorSpec, description="a table")
     exploration: ExplorationSpec = Field(default_factory=ExplorationSpec, description="a table")
@@ -233,7 +211,8 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
     source : str
         The file's name, for messages.
     overrides : mapping, optional
-        `rounds`, `trials`, `seed`, `samples` and `agents` (a list of labels of the file, or of agents'
+        `rounds`, `trials`, `seed`, `batch`, `samples`, `data` (a file, the environment's option of that
+        name), `step-timeout` (its `step_seconds`) and `agents` (a list of labels of the file, or of agents'
         names).
 
     Raises
@@ -247,10 +226,18 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
         prior = data.get("prior", {})
         samples = {"source": "samples", "samples": merged.pop("samples")}
         merged["prior"] = {**prior, **samples} if isinstance(prior, Mapping) else prior
+    if "data" in given:
+        file, table = merged.pop("data"), data.get("environment")
+        if isinstance(table, Mapping) and isinstance(table.get("options", {}), Mapping):
+            merged["environment"] = {**table, "options": {**table.get("options", {}), "data": file}}
+    if "step-timeout" in given:
+        seconds, table = merged.pop("step-timeout"), merged.get("environment")
+        if isinstance(table, Mapping):
+            merged["environment"] = {**table, "step_seconds": seconds}
     if "agents" in given:
         merged["agents"] = [_declared(data, label) for label in given["agents"]]
     try:
-        scenario = Scenario.model_validate(merged)
+        scenario = Scenario.model_validate(placed(merged, source))
     except ValidationError as error:
         raise UserError(describe(error, source, given)) from error
     scenario._source = source
@@ -276,7 +263,7 @@ def describe(error: ValidationError, source: str, overrides: Mapping[str, Any]) 
     first = min(error.errors(), key=lambda found: order.get(found["type"], 1))
     path = list(first["loc"])
     where = source
-    key = "samples" if path == ["prior", "samples"] else path[0] if path else ""
+    key = _OPTIONS.get(tuple(path), path[0] if path else "")
     if key in overrides:
         where = "command line"
         shown = f"--{key}"
@@ -316,10 +303,15 @@ def _field(path: list[int | str]) -> tuple[type[BaseModel], str]:
     return table, accepted
 
 
+_OPTIONS: dict[tuple[int | str, ...], str] = {
+    ("prior", "samples"): "samples",
+    ("environment", "step_seconds"): "step-timeout",
+}
 _QUOTED = re.compile(r'"([^"]+)"')
 _TABLES: dict[str, type[BaseModel]] = {
     "environment": EnvironmentSpec,
     "prior": PriorSpec,
+    "mean_from": MeanSpec,
     "exploration": ExplorationSpec,
     "agents": AgentSpec,
 }

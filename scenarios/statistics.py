@@ -29,10 +29,12 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
     dict
         For each agent's label: `cumulative_regret`, `average_regret` (a round), `simple_regret` (of the
         recommended policy), `gain_over_gp_ucb_percent`, `cumulative_objective` (observed, in place of the
-        regret where that is unknown, else None) and `seconds_a_round` (of the agent), each
-        `{mean, low, high}` in the objective's unit; then `trials` (complete ones, on which all rests) and
-        `failed_rounds`. Low and high are None with fewer than two trials,
-        all three are None where a value is unknown.
+        regret where that is unknown, else None), `difference_from_gp_ucb` (paired, of that),
+        `simulated_again` (objective of the recommended policy, the mean over held-out seeds; None where
+        regret is known), `simulated_again_difference` (paired, from GP-UCB) and `seconds_a_round` (of the
+        agent), each `{mean, low, high}` in the objective's unit; then `trials` (complete ones, on which all
+        rests) and `failed_rounds`. Low and high are None with fewer than two trials, all three are None
+        where a value is unknown.
 
     Notes
     -----
@@ -48,6 +50,7 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
     measure = "regret" if known else "objective"
     minimise = known or study.environment["sense"] == "minimize"
     reference = next((spec.label for spec in study.scenario.agents if spec.name == REFERENCE), None)
+    again = {label: simulated_again(study, label) for label in totals}
     simple: dict[str, list[float]] = {label: [] for label in totals}
     for advice in study.recommendations():
         if advice["agent"] in simple and advice["rounds"] == rounds and advice["simple_regret"] is not None:
@@ -56,9 +59,12 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
     table: dict[str, dict[str, Any]] = {}
     for label, total in totals.items():
         regret = total["regret"].to_numpy(dtype=np.float64)
-        gain = _nothing()
+        gain, apart, again_apart = _nothing(), _nothing(), _nothing()
         if reference is not None:
             gain = paired_gain(total[measure], totals[reference][measure], minimise)
+            again_apart = paired_difference(again[label], again[reference])
+            if not known:
+                apart = paired_difference(total["objective"], totals[reference]["objective"])
         table[label] = {
             "cumulative_regret": mean_interval(regret),
             "average_regret": mean_interval(regret / rounds),
@@ -67,11 +73,45 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
             "cumulative_objective": _nothing()
             if known
             else mean_interval(total["objective"].to_numpy(dtype=np.float64)),
+            "difference_from_gp_ucb": apart,
+            "simulated_again": mean_interval(again[label].to_numpy(dtype=np.float64)),
+            "simulated_again_difference": again_apart,
             "seconds_a_round": mean_interval(total["seconds"].to_numpy(dtype=np.float64)),
             "trials": len(total),
             "failed_rounds": int(failed.get(label, 0)),
         }
     return table
+
+
+def simulated_again(study: Study, label: str) -> pd.Series:
+    """Return the objective of an agent's recommendations on held-out seeds, their mean a trial.
+
+    Returns
+    -------
+    Series
+        Indexed by trial; without the trials of which nothing is known. A step that failed does not count.
+    """
+    import pandas as pd
+
+    found = {
+        one["trial"]: [value for value in again["objective"] if value is not None]
+        for one in study.recommendations()
+        if one["agent"] == label and one["rounds"] == study.scenario.rounds
+        if (again := one["value"].get("held_out"))
+    }
+    means = {trial: float(np.mean(values)) for trial, values in found.items() if values}
+    return pd.Series(means, dtype=float)
+
+
+def paired_difference(agent: pd.Series, reference: pd.Series) -> Interval:
+    """Return the mean over trials of an agent's total minus the reference's, with Student's 95 % interval.
+
+    Parameters
+    ----------
+    agent, reference : Series
+        One total a trial, indexed by trial; trials that one of the two lacks do not count.
+    """
+    return mean_interval((agent - reference).dropna().to_numpy(dtype=np.float64))
 
 
 def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:

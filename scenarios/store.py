@@ -15,43 +15,16 @@ import json
 import math
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from scenarios.errors import UserError, one_line
-
-SCHEMA_VERSION = 1
-APPLICATION_ID = 0x504C4350  # "PLCP", in the file's header: tells our files from foreign ones
+from scenarios.store_reading import ADVICE_COLUMNS, JSON_COLUMNS, ROUND_COLUMNS, read_rounds
+from scenarios.store_schema import connect, upgrade
 
 ALL_TRIALS = "all"  # the key of the world that all trials share
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE priors (world TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (world, key)) STRICT;
-CREATE TABLE worlds (
-    world TEXT PRIMARY KEY, seed INTEGER, policy TEXT, row INTEGER, value REAL, outcomes TEXT
-) STRICT;
-CREATE TABLE rounds (
-    trial INTEGER, agent TEXT, round INTEGER,
-    policy TEXT NOT NULL, row INTEGER, outcomes TEXT NOT NULL, noise_variance TEXT,
-    objective REAL, expected REAL, regret REAL, seconds REAL, step_seconds REAL,
-    status TEXT NOT NULL, error TEXT NOT NULL,
-    PRIMARY KEY (trial, agent, round)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE recommendations (
-    trial INTEGER, agent TEXT, rounds INTEGER NOT NULL, value TEXT NOT NULL,
-    expected REAL, simple_regret REAL,
-    PRIMARY KEY (trial, agent)
-) STRICT, WITHOUT ROWID;
-"""
-
-ROUND_COLUMNS = (
-    "trial", "agent", "round", "policy", "row", "outcomes", "noise_variance", "objective",
-    "expected", "regret", "seconds", "step_seconds", "status", "error",
-)  # fmt: skip
-_JSON_COLUMNS = frozenset({"policy", "outcomes", "noise_variance"})
 
 
 def to_json(value: Any) -> str:
@@ -67,63 +40,6 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_nan(item) for item in value]
     return value
-
-
-def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Open a study file that exists, or is empty, and check that it is one of ours.
-
-    Raises
-    ------
-    UserError
-        The file is missing, foreign, damaged, or from a newer policyloop.
-    """
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such study file")
-    uri = path.resolve().as_uri()
-    try:
-        if write:
-            connection = sqlite3.connect(f"{uri}?mode=rw", uri=True, timeout=30, check_same_thread=False)
-        else:
-            connection = _reader(path, uri)
-    except sqlite3.Error as error:
-        raise UserError(f"{path}: cannot be opened as a study: {one_line(error)}") from error
-    try:
-        owner = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if owner != APPLICATION_ID:
-            raise UserError(f"{path}: is not a study of policyloop")
-        if version > SCHEMA_VERSION:
-            raise UserError(
-                f"{path}: has schema version {version}, this policyloop reads up to {SCHEMA_VERSION}"
-            )
-        connection.execute("SELECT count(*) FROM meta").fetchone()
-        connection.execute("SELECT trial FROM rounds LIMIT 1").fetchone()
-    except sqlite3.Error as error:
-        connection.close()
-        raise UserError(f"{path}: is not a study of policyloop, or is damaged: {one_line(error)}") from error
-    except UserError:
-        connection.close()
-        raise
-    return connection
-
-
-def _reader(path: Path, uri: str) -> sqlite3.Connection:
-    # Not `mode=ro`: a read-only connection leaves the log's two files behind when it closes last.
-    connection = sqlite3.connect(f"{uri}?mode=rw", uri=True, timeout=30)
-    try:
-        connection.execute("PRAGMA query_only=ON")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        # A log needs files beside it; in a folder without write permission a finished study, which
-        # has no log, can still be read as a file that never changes.
-        connection.close()
-        if path.with_name(path.name + "-wal").exists():
-            raise
-        connection = sqlite3.connect(f"{uri}?immutable=1", uri=True)
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    return connection
 
 
 class WriterLock:
@@ -179,6 +95,8 @@ class Store:
     ----------
     created : bool
         Whether this store made the file.
+    paid : bool
+        Whether the file holds what has cost simulations.
 
     Raises
     ------
@@ -203,11 +121,13 @@ class Store:
         self._lock = WriterLock(path)
         try:
             self.created = not started or (force and not resume)
+            self.paid = not self.created
             if self.created:
                 self._remove_files()
                 self._create()
             self._connection = connect(path, write=True)
             self._connection.execute("PRAGMA synchronous=FULL")
+            self._refuse_damage()
         except BaseException as error:
             self._lock.release()
             if isinstance(error, (OSError, sqlite3.Error)):
@@ -217,10 +137,18 @@ class Store:
     def _create(self) -> None:
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
-            # One transaction: a run killed here leaves an empty database, never half of a study.
-            connection.executescript(
-                f"BEGIN; {_TABLES} PRAGMA application_id={APPLICATION_ID};"
-                f" PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
+            upgrade(connection)  # a run killed here leaves an empty database, never half of a study
+
+    def _refuse_damage(self) -> None:
+        """Look at every page before anything is added to a study."""
+        try:
+            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            found = one_line(error)
+        if found != "ok":
+            self._connection.close()
+            raise UserError(
+                f"{self.path}: the study is damaged, and is left as it is: {' '.join(found.split())}"
             )
 
     def _remove_files(self) -> None:
@@ -251,10 +179,18 @@ class Store:
                 [(key, to_json(value)) for key, value in values.items()],
             )
 
+    def log_run(self, began: str, versions: Mapping[str, str]) -> None:
+        """Store that a run begins to write to the study, and with which packages."""
+        with self._mutex, self._connection:
+            self._connection.execute(
+                "INSERT INTO runs (began, versions) VALUES (?, ?)", (to_json(began), to_json(versions))
+            )
+
     def set_world(
         self, world: str, seed: int | None, priors: Mapping[str, Any], optimum: Mapping[str, Any] | None
     ) -> None:
         """Store what was learned about a world before its first round: kernels and optimum."""
+        self.paid = True
         best = optimum or {"policy": None, "row": None, "value": None, "outcomes": None}
         with self._mutex, self._connection:
             self._connection.executemany(
@@ -282,21 +218,45 @@ class Store:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO recommendations VALUES (?, ?, ?, ?, ?, ?)",
                 [
-                    (
-                        one["trial"],
-                        one["agent"],
-                        one["rounds"],
-                        to_json(one["value"]),
-                        one["expected"],
-                        one["simple_regret"],
-                    )
+                    tuple(to_json(one[name]) if name == "value" else one[name] for name in ADVICE_COLUMNS)
                     for one in recommendations
                 ],
             )
 
+    def history(self, trial: int, agent: str) -> list[dict[str, Any]]:
+        """Return the stored rounds of an agent's trial, in order."""
+        with self._mutex:
+            return read_rounds(self._connection, trial, agent)
+
     def read(self) -> sqlite3.Connection:
-        """Return the connection, to read with the functions below."""
+        """Return the connection, to read with the functions of `scenarios.store_reading`."""
         return self._connection
+
+
+@contextlib.contextmanager
+def new_study(path: Path, *, force: bool = False) -> Iterator[Store]:
+    """Write a study that is there as a whole, or not at all.
+
+    Raises
+    ------
+    UserError
+        As by `Store`. A study that `force` would have replaced is kept then.
+    """
+    if path.exists() and force:
+        connect(path, write=False).close()
+    lock = WriterLock(path)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with Store(partial, force=True) as store:
+            yield store
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        partial.replace(path)
+    except sqlite3.Error as error:
+        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+        lock.release()
 
 
 def _is_empty(path: Path) -> bool:
@@ -314,59 +274,6 @@ def _is_empty(path: Path) -> bool:
 
 def _row(record: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(
-        to_json(record[name]) if name in _JSON_COLUMNS and record[name] is not None else record[name]
+        to_json(record[name]) if name in JSON_COLUMNS and record[name] is not None else record[name]
         for name in ROUND_COLUMNS
     )
-
-
-def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return all facts about a study."""
-    return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
-
-
-def read_worlds(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-    """Return the stored worlds by key, each with seed, priors (by key) and optimum (None where unknown)."""
-    worlds: dict[str, dict[str, Any]] = {}
-    for key, seed, policy, row, value, outcomes in connection.execute("SELECT * FROM worlds"):
-        optimum = None
-        if value is not None:
-            optimum = {
-                "policy": json.loads(policy),
-                "row": row,
-                "value": value,
-                "outcomes": json.loads(outcomes),
-            }
-        worlds[key] = {"seed": seed, "priors": {}, "optimum": optimum}
-    for key, name, value in connection.execute("SELECT world, key, value FROM priors"):
-        if key in worlds:
-            worlds[key]["priors"][name] = json.loads(value)
-    return worlds
-
-
-def read_rounds(
-    connection: sqlite3.Connection, trial: int | None = None, agent: str | None = None
-) -> list[dict[str, Any]]:
-    """Return stored rounds in order, of one trial and agent or of all."""
-    where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
-    found = connection.execute(
-        f"SELECT {', '.join(ROUND_COLUMNS)} FROM rounds{where} ORDER BY trial, agent, round", values
-    )
-    records = [dict(zip(ROUND_COLUMNS, row, strict=True)) for row in found]
-    for record in records:
-        for name in _JSON_COLUMNS:
-            if record[name] is not None:
-                record[name] = json.loads(record[name])
-    return records
-
-
-def read_recommendations(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Return the stored recommendations in order of trial and agent."""
-    names = ("trial", "agent", "rounds", "value", "expected", "simple_regret")
-    found = connection.execute(f"SELECT {', '.join(names)} FROM recommendations ORDER BY trial, agent")
-    return [{**dict(zip(names, row, strict=True)), "value": json.loads(row[3])} for row in found]
-
-
-def read_progress(connection: sqlite3.Connection) -> dict[tuple[int, str], int]:
-    """Return the number of stored rounds of every (trial, agent)."""
-    found = connection.execute("SELECT trial, agent, count(*) FROM rounds GROUP BY trial, agent")
-    return {(trial, agent): count for trial, agent, count in found}

@@ -1,7 +1,9 @@
 """Rounds on their way from the workers to the one process that writes them.
 
-Workers send JSON over a local socket that a random key guards; nothing that arrives is unpickled.
-A thread of the driving process stores what has arrived, together, in one transaction.
+Workers send JSON over a socket that a random key guards; nothing that arrives is unpickled. A worker
+first claims the trial of an agent, and is told the rounds that are stored of it; whoever claims a trial
+takes it from the worker that had it before, which was lost. A thread of the driving process stores what
+has arrived, together, in one transaction.
 """
 
 from __future__ import annotations
@@ -11,26 +13,42 @@ import json
 import os
 import queue
 import signal
+import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from scenarios.store import Store, to_json
 
-Message = dict[str, Any]  # {"round": ..., "recommendation": ...}, one of the two
+# One of {"claim": [trial, agent]}, {"round": ..}, {"recommendation": ..}; from inside {"stop"} and {"gone"}.
+Message = dict[str, Any]
+History = list[dict[str, Any]]
 
 
 class Sink(Protocol):
-    """Where a task puts its rounds as they happen, and its recommendation at the end."""
+    """Where a task finds its stored rounds, and puts new ones as they happen."""
+
+    def claim(self, trial: int, agent: str) -> History | None:
+        """Take over the trial of an agent: its stored rounds, or None where the run is to stop."""
 
     def put(self, message: Message) -> None:
-        """Hand over one message."""
+        """Hand over one round, or the recommendation."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no further round is to begin."""
+
+
+class DriverGone(ConnectionError):
+    """The driving process has ended, or has given the trial to another worker."""
 
 
 class Collector:
-    """Receives messages, from this process by `put` or from workers by socket, and stores them.
+    """Receives messages, from this process or from workers by socket, and stores them.
 
     Parameters
     ----------
@@ -38,41 +56,65 @@ class Collector:
         The study that is written.
     seen : callable
         Called with every stored round (a mapping of the store's columns).
-    remote : bool, default False
-        Listen for workers.
+    host : str, optional
+        Listen for workers: "" on a socket of this machine alone, else on a free port of this address.
+        Default: there are none.
+    stopped : callable, optional
+        Called when the run has been asked to stop.
 
     Attributes
     ----------
     error : BaseException or None
         What stopped the writing, for instance a full disk. The run is interrupted then.
+    stopping : bool
+        Whether no further round is to begin.
     """
 
     def __init__(
-        self, store: Store, seen: Callable[[Mapping[str, Any]], None], *, remote: bool = False
+        self,
+        store: Store,
+        seen: Callable[[Mapping[str, Any]], None],
+        *,
+        host: str | None = None,
+        stopped: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._seen = seen
+        self._stopped = stopped
         self._queue: queue.SimpleQueue[tuple[Connection | None, Message] | None] = queue.SimpleQueue()
-        self.error: BaseException | None = None
-        self.key = os.urandom(32)
-        self._listener = Listener(authkey=self.key) if remote else None
-        self._readers: list[threading.Thread] = []
+        self._owners: dict[tuple[int, str], Connection] = {}
+        self._readers: dict[Connection, threading.Thread] = {}
         self._closing = False
-        self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
-        self._writer.start()
-        if self._listener is not None:
+        self.error: BaseException | None = None
+        self.stopping = False
+        self.key = os.urandom(32)
+        self._listener: Listener | None = None
+        if host is not None:
+            self._listener = Listener((host, 0), backlog=128) if host else Listener(backlog=128)
             self._acceptor = threading.Thread(target=self._accept, name="study-acceptor", daemon=True)
             self._acceptor.start()
+        self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
+        self._writer.start()
 
     @property
     def address(self) -> Any:
-        """The socket's address, for `WorkerSink`."""
-        assert self._listener is not None
-        return self._listener.address
+        """The socket's address, for `WorkerSink`; None where no workers are awaited."""
+        return None if self._listener is None else self._listener.address
+
+    def claim(self, trial: int, agent: str) -> History | None:
+        """Return the stored rounds of an agent's trial, None where the run is to stop."""
+        return None if self.stopping else self._store.history(trial, agent)
 
     def put(self, message: Message) -> None:
         """Hand over one message from this process."""
+        if self.error is not None:
+            raise self.error
         self._queue.put((None, message))
+
+    def stop(self) -> None:
+        """Let the rounds in flight end, and begin no other. May be called by a signal's handler."""
+        self.stopping = True
+        self._queue.put((None, {"stop": True}))
 
     def __enter__(self) -> Self:
         return self
@@ -87,32 +129,41 @@ class Collector:
         if self._listener is not None and not self._closing:
             self._closing = True
             with contextlib.suppress(Exception):  # wakes the acceptor, which has no time limit
-                Client(self.address, authkey=self.key).close()
+                Client(self.address).close()
             self._acceptor.join(timeout=5)
             self._listener.close()
-            for reader in self._readers:
-                reader.join(timeout=5)
+            self._hear_out(5.0 if self.error is None else 0.0)
         self._queue.put(None)
         self._writer.join()
+
+    def _hear_out(self, seconds: float) -> None:
+        """Read what workers have sent until they have ended, then part with those that have not."""
+        until = time.monotonic() + seconds
+        for connection, reader in list(self._readers.items()):
+            reader.join(timeout=max(0.0, until - time.monotonic()))
+            if reader.is_alive():
+                _cut(connection)
+                reader.join(timeout=1)
 
     def _accept(self) -> None:
         assert self._listener is not None
         while not self._closing:
             try:
                 connection = self._listener.accept()
-            except Exception:  # a stranger without the key, or a worker that died while it greeted
+            except OSError:  # someone who left before being let in
                 continue
             reader = threading.Thread(target=self._read, args=(connection,), daemon=True)
-            self._readers = [one for one in self._readers if one.is_alive()] + [reader]
+            self._readers[connection] = reader
             reader.start()
 
     def _read(self, connection: Connection) -> None:
-        while True:
-            try:
-                data = connection.recv_bytes()
-            except (EOFError, OSError):  # the worker is done, or dead
-                return
-            self._queue.put((connection, json.loads(data)))
+        try:
+            deliver_challenge(connection, self.key)
+            answer_challenge(connection, self.key)
+            while True:
+                self._queue.put((connection, json.loads(connection.recv_bytes())))
+        except Exception:  # the worker is done, or dead, or a stranger without the key
+            self._queue.put((connection, {"gone": True}))
 
     def _write(self) -> None:
         going = True
@@ -122,11 +173,44 @@ class Collector:
                 while True:
                     batch.append(self._queue.get_nowait())
             going = None not in batch
-            messages = [entry for entry in batch if entry is not None]
-            if messages and self.error is None:
-                self._store_batch(messages)
+            waiting: list[tuple[Connection | None, Message]] = []
+            for entry in batch:
+                if entry is not None:
+                    self._take(*entry, waiting)
+            self._store_batch(waiting)
+
+    def _take(
+        self,
+        connection: Connection | None,
+        message: Message,
+        waiting: list[tuple[Connection | None, Message]],
+    ) -> None:
+        """Answer a message, or leave it waiting to be stored with others."""
+        if "claim" in message and connection is not None:
+            self._store_batch(waiting)
+            waiting.clear()
+            trial, agent = message["claim"]
+            before = self._owners.get((trial, agent))
+            if before is not None and before is not connection:
+                _cut(before)
+            self._owners[trial, agent] = connection
+            stop = self.stopping or self.error is not None
+            answer = None if stop else self._store.history(trial, agent)
+            _send(connection, to_json({"history": answer}).encode())
+        elif "stop" in message:
+            for owner in set(self._owners.values()):
+                _send(owner, b"stop")
+            self._stopped()
+        elif "gone" in message and connection is not None:
+            self._readers.pop(connection, None)
+            self._owners = {key: one for key, one in self._owners.items() if one is not connection}
+            connection.close()
+        elif connection is None or self._owners.get(_trial_of(message)) is connection:
+            waiting.append((connection, message))
 
     def _store_batch(self, entries: list[tuple[Connection | None, Message]]) -> None:
+        if not entries or self.error is not None:
+            return
         rounds = [message["round"] for _, message in entries if "round" in message]
         advice = [message["recommendation"] for _, message in entries if "recommendation" in message]
         try:
@@ -135,28 +219,79 @@ class Collector:
                 self._seen(record)
         except BaseException as error:
             self.error = error
+            self.stopping = True
             signal.raise_signal(signal.SIGINT)  # the main thread waits for workers; it must stop them
+            for owner in set(self._owners.values()):  # who ignores it, in the background, sees them end
+                _cut(owner)
             return
         for connection, message in entries:
             if connection is not None and "recommendation" in message:
-                with contextlib.suppress(OSError):
-                    connection.send_bytes(b"stored")
+                _send(connection, b"stored")
+
+
+def _trial_of(message: Message) -> tuple[int, str]:
+    record = message.get("round") or message["recommendation"]
+    return record["trial"], record["agent"]
+
+
+def _send(connection: Connection, data: bytes) -> None:
+    with contextlib.suppress(OSError):
+        connection.send_bytes(data)
+
+
+def _cut(connection: Connection) -> None:
+    """End a connection that another thread reads."""
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.shutdown(socket.SHUT_RDWR)
 
 
 class WorkerSink:
-    """The worker's end: sends every message at once; a recommendation waits until it is stored."""
+    """The worker's end: sends every message at once; a recommendation waits until it is stored.
+
+    Its methods raise `DriverGone` where nobody would store the work any more.
+    """
 
     def __init__(self, address: Any, key: bytes) -> None:
-        self._connection = Client(address, authkey=key)
+        self._stop = False
+        try:
+            self._connection = Client(address, authkey=key)
+        except (EOFError, OSError, AuthenticationError) as error:
+            raise DriverGone("the run that this work belongs to has ended") from error
+
+    def claim(self, trial: int, agent: str) -> History | None:
+        """Take over the trial of an agent: its stored rounds, or None where the run is to stop."""
+        self._send({"claim": [trial, agent]})
+        history: History | None = json.loads(self._receive())["history"]
+        return history
 
     def put(self, message: Message) -> None:
-        """Send one message; a worker whose driver is gone ends itself, for nobody would store its work."""
+        """Send one message."""
+        self._send(message)
+        if "recommendation" in message:
+            while self._receive() != b"stored":
+                self._stop = True
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the driving process has asked to stop."""
+        try:
+            while not self._stop and self._connection.poll():
+                self._stop = self._receive() == b"stop"
+        except (EOFError, OSError):
+            raise DriverGone("the run that this work belongs to has ended") from None
+        return self._stop
+
+    def _send(self, message: Message) -> None:
         try:
             self._connection.send_bytes(to_json(message).encode())
-            if "recommendation" in message:
-                self._connection.recv_bytes()
-        except (EOFError, OSError):
-            os._exit(1)
+        except OSError as error:
+            raise DriverGone("the run that this work belongs to has ended") from error
+
+    def _receive(self) -> bytes:
+        try:
+            return self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise DriverGone("the run that this work belongs to has ended") from error
 
     def close(self) -> None:
         """Close the connection."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from scenarios.errors import UserError, one_line
 from scenarios.schema import Scenario
-from scenarios.store import (
-    connect,
+from scenarios.store_reading import (
     read_meta,
     read_recommendations,
     read_rounds,
+    read_runs,
     read_worlds,
 )
+from scenarios.store_schema import connect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +43,8 @@ class Study:
         `created`, `versions`, `environment` (labels, units, groups, sense) and more.
     worlds : dict
         By world ("all", or a trial): seed, priors, optimum (None where unknown).
+    runs : list of dict
+        The runs that wrote to the study, in order: when each `began`, and its packages' `versions`.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class Study:
             try:
                 connection.execute("BEGIN")
                 self.meta: dict[str, Any] = read_meta(connection)
+                self.runs: list[dict[str, Any]] = read_runs(connection)
                 self.worlds: dict[str, dict[str, Any]] = read_worlds(connection)
                 self._rounds = read_rounds(connection)
                 self._recommendations = read_recommendations(connection)
@@ -78,10 +82,23 @@ class Study:
         """The rounds whose simulation failed, as stored: policy, trial, agent, round, error."""
         return [record for record in self._rounds if record["status"] == "failed"]
 
+    def rounds(self) -> list[dict[str, Any]]:
+        """Return every stored round, in order of trial, agent and round, as stored."""
+        return [dict(record) for record in self._rounds]
+
     def optimum(self, trial: int) -> dict[str, Any] | None:
         """Return the true optimum of a trial's world (policy, value, outcomes), `None` where unknown."""
-        world = self.worlds.get(str(trial)) or self.worlds.get("all")
+        world = self.world(trial)
         return None if world is None else world["optimum"]
+
+    def world(self, trial: int) -> dict[str, Any] | None:
+        """Return what is known of a trial's world: seed, priors and optimum; `None` before it is learned."""
+        return self.worlds.get(str(trial)) or self.worlds.get("all")
+
+    def history(self, trial: int, agent: str) -> list[dict[str, Any]]:
+        """Return the stored rounds of an agent's trial, in order, as `scenarios.tasks.replay` takes them."""
+        own = [one for one in self._rounds if one["trial"] == trial and one["agent"] == agent]
+        return sorted(own, key=lambda one: int(one["round"]))
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row a (trial, agent, round).

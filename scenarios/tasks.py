@@ -6,21 +6,24 @@ agent alone: the same task gives the same rounds, bit for bit, in this process o
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 import bridges
 import optimizer
 import simulators
+from optimizer.kernel_learning import ON_GRAPH
 from optimizer.named_agents import GP_AGENTS
+from scenarios.advice import stored_advice
 from scenarios.errors import UserError, name_error, one_line
+from scenarios.records import as_optimum, as_round, plain
 from scenarios.schema import AgentSpec, Scenario
+from scenarios.step_process import StepProcesses, limited
 from scenarios.stream import Sink, WorkerSink
+from simulators.targets import is_target
 
 if TYPE_CHECKING:
     from simulators import Environment
@@ -36,6 +39,17 @@ def world_seed(scenario: Scenario, trial: int) -> int | None:
     return bridges.as_int(bridges.stream(scenario.seed, trial, "world"))
 
 
+def environment_options(scenario: Scenario, trial: int) -> dict[str, Any]:
+    """Return the options with which the environment of a trial is made."""
+    options = dict(scenario.environment.options)
+    if scenario.prior.family == ON_GRAPH:
+        options.setdefault("features", "graph")
+    seed = world_seed(scenario, trial)
+    if seed is not None:
+        options["seed"] = seed
+    return options
+
+
 def build_environment(scenario: Scenario, trial: int) -> Environment:
     """Make the environment that a trial runs in.
 
@@ -45,35 +59,41 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
         Unknown name or option, or a value that the environment refuses.
     """
     spec = scenario.environment
-    if spec.name not in simulators.names():
+    known = spec.name in simulators.names()
+    if not (known or is_target(spec.name)):
         message = name_error("environment", spec.name, simulators.names())
         raise UserError(f"{scenario.source}: environment.name: {message}")
-    options = dict(spec.options)
-    seed = world_seed(scenario, trial)
-    if seed is not None:
-        options["seed"] = seed
+    options = environment_options(scenario, trial)
+    if spec.needs_data and "data" not in options:
+        raise UserError(
+            f"{scenario.source}: environment.options.data is missing; give --data FILE: {spec.needs_data}"
+        )
     try:
         return simulators.make(spec.name, **options)
     except simulators.SimulationError:
         raise
-    except (ValueError, TypeError) as error:
-        raise UserError(f"{scenario.source}: environment.options: {one_line(error)}") from error
+    except (ValueError, TypeError, OSError) as error:
+        where = "environment.options" if known else "environment"
+        raise UserError(f"{scenario.source}: {where}: {one_line(error)}") from error
 
 
 def build_agent(
     scenario: Scenario, spec: AgentSpec, environment: Environment, trial: int, priors: Mapping[str, Any]
 ) -> optimizer.Agent:
     """Make one agent of the scenario for a trial, from the stored priors (none: it learns its own)."""
-    kernel = spec.kernel or scenario.prior.kernel
-    own = kernel == "own" and GP_AGENTS.get(spec.name, ("",))[0] == "aggregate"
+    own = uses_own(scenario, spec, environment)
     which = OWN if own else GROUPS
     try:
-        prior = optimizer.Prior.from_dict(priors[which]) if which in priors else None
+        graph = getattr(environment, "graph", None) if scenario.prior.family == ON_GRAPH else None
+        prior = optimizer.Prior.from_dict(priors[which], graph) if which in priors else None
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"{scenario.source}: the study's stored kernels cannot be read ({one_line(error)}); "
             "was it written by another version of policyloop?"
         ) from error
+    means = prior_means(scenario, environment) if prior is not None and spec.name in GP_AGENTS else None
+    if prior is not None and means is not None:
+        prior = means.above(prior, own=own)  # what is stored describes the discrepancy
     explore = scenario.exploration
     return bridges.make_agent(
         spec.name,
@@ -83,9 +103,32 @@ def build_agent(
         delta=explore.delta if spec.delta is None else spec.delta,
         scale_down=explore.scale_down if spec.scale_down is None else spec.scale_down,
         beta=explore.beta if spec.beta is None else spec.beta,
+        propagation=explore.propagation if spec.propagation is None else spec.propagation,
         kernel="own" if own else "composed",
         family=scenario.prior.family,
     )
+
+
+def prior_means(scenario: Scenario, environment: Environment) -> bridges.PriorOutcomes | None:
+    """Return the outcomes that the scenario names as prior means; None where it names none.
+
+    Raises
+    ------
+    UserError
+        They cannot be.
+    """
+    spec = scenario.prior.mean_from
+    if spec is None:
+        return None
+    where = f"{scenario.source}: prior.mean_from"
+    if scenario.prior.source != "samples" or not scenario.prior.given:
+        raise UserError(f'{where}: accepted only with prior.source = "samples", and 2 samples or more')
+    if spec.name not in simulators.names():
+        raise UserError(f"{where}.name: {name_error('environment', spec.name, simulators.names())}")
+    try:
+        return bridges.prior_outcomes(environment, spec.name, spec.options)
+    except (ValueError, TypeError, OSError) as error:
+        raise UserError(f"{where}: {one_line(error)}") from error
 
 
 def check(scenario: Scenario) -> Environment:
@@ -107,14 +150,31 @@ def check(scenario: Scenario) -> Environment:
             bridges.known_prior(environment)
         except ValueError as error:
             raise UserError(f'{scenario.source}: prior.source = "environment": {one_line(error)}') from error
-        if needs_own(scenario):
+        if needs_own(scenario, environment):
             raise UserError(
                 f'{scenario.source}: prior.source = "environment" names the groups\' kernels; '
                 'accepted for an agent\'s kernel: "composed"'
             )
+    if environment.has_memory and (scenario.batch > 1 or scenario.environment.limited):
+        key = "batch" if scenario.batch > 1 else "environment.step_seconds, environment.step_megabytes"
+        raise UserError(
+            f"{scenario.source}: {key}: accepted only without memory, but each step of {environment.name} "
+            "depends on the steps before it"
+        )
+    learns = scenario.prior.given and scenario.prior.source == "samples"
+    if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
+        raise UserError(
+            f'{scenario.source}: prior.family = "{ON_GRAPH}" needs an environment with a graph, '
+            'and prior.source = "samples"'
+        )
+    if prior_means(scenario, environment) is not None and environment.set_aside is not None:
+        raise UserError(
+            f"{scenario.source}: prior.mean_from: accepted only where no measurements are set aside, "
+            f"but the kernels of {environment.name} are learned from such"
+        )
     for index, spec in enumerate(scenario.agents):
         where = f"{scenario.source}: agents[{index}]"
-        if spec.name not in optimizer.agent_names():
+        if spec.name not in optimizer.agent_names() and not is_target(spec.name):
             raise UserError(f"{where}: {name_error('agent', spec.name, optimizer.agent_names())}")
         try:
             build_agent(scenario, spec, environment, 1, {})
@@ -123,19 +183,31 @@ def check(scenario: Scenario) -> Environment:
     return environment
 
 
-def needs_own(scenario: Scenario) -> bool:
+def uses_own(scenario: Scenario, spec: AgentSpec, environment: Environment) -> bool:
+    """Tell whether an agent uses a kernel fitted to the composed values.
+
+    Without a linear composition the groups' kernels have no composed one.
+    """
+    if GP_AGENTS.get(spec.name, ("",))[0] != "aggregate":
+        return False
+    return (spec.kernel or scenario.prior.kernel) == "own" or bridges.is_general(environment)
+
+
+def needs_own(scenario: Scenario, environment: Environment) -> bool:
     """Tell whether an agent of the scenario uses a kernel fitted to the composed values."""
-    return any((spec.kernel or scenario.prior.kernel) == "own" for spec in scenario.agents)
+    return any(uses_own(scenario, spec, environment) for spec in scenario.agents)
 
 
-def needed_priors(scenario: Scenario) -> set[str]:
+def needed_priors(scenario: Scenario, environment: Environment) -> set[str]:
     """Return which priors have to be there before the first round: none where no agent learns."""
     if not scenario.prior.given or not any(spec.name in optimizer.GP_AGENTS for spec in scenario.agents):
         return set()
-    return {GROUPS, OWN} if needs_own(scenario) else {GROUPS}
+    return {GROUPS, OWN} if needs_own(scenario, environment) else {GROUPS}
 
 
-def learn_priors(scenario: Scenario, trial: int, told: Callable[[str], None] | None = None) -> dict[str, Any]:
+def learn_priors(
+    scenario: Scenario, trial: int, told: Callable[[str], None] | None = None, jobs: int = 1
+) -> dict[str, Any]:
     """Return the kernels of a trial's world: learned from samples outside the trial, or named by the world.
 
     Parameters
@@ -144,6 +216,8 @@ def learn_priors(scenario: Scenario, trial: int, told: Callable[[str], None] | N
     trial : int
     told : callable, optional
         Is told what has been learned, in words.
+    jobs : int, default 1
+        Processes that learn groups side by side. The result does not depend on it.
 
     Returns
     -------
@@ -152,10 +226,11 @@ def learn_priors(scenario: Scenario, trial: int, told: Callable[[str], None] | N
         JSON-able dicts. Empty if every trial learns them from its own rounds.
     """
     prior = scenario.prior
-    if not needed_priors(scenario):
-        return {}
     with threadpool_limits(1):
         environment = build_environment(scenario, trial)
+        needed = needed_priors(scenario, environment)
+        if not needed:
+            return {}
         if prior.source == "environment":
             return {GROUPS: bridges.known_prior(environment).to_dict()}
         settings: dict[str, Any] = {
@@ -163,6 +238,7 @@ def learn_priors(scenario: Scenario, trial: int, told: Callable[[str], None] | N
             "samples": prior.samples,
             "restarts": prior.restarts,
             "seed": bridges.stream(scenario.seed, _world_trial(scenario, trial), "samples"),
+            "mean_from": prior_means(scenario, environment),
         }
         groups = len(environment.groups)
 
@@ -170,16 +246,20 @@ def learn_priors(scenario: Scenario, trial: int, told: Callable[[str], None] | N
             if told is not None:
                 told(f"group {index + 1} of {groups} done")
 
-        learned = {GROUPS: bridges.learn_prior(environment, **settings, on_group=on_group).to_dict()}
-        if needs_own(scenario):
-            learned[OWN] = bridges.learn_prior(environment, **settings, own=True).to_dict()
+        with limited(environment, scenario.environment, environment_options(scenario, trial)):
+            by_group = bridges.learn_prior(environment, **settings, jobs=jobs, on_group=on_group)
+            learned = {GROUPS: by_group.to_dict()}
+            if OWN in needed:
+                learned[OWN] = bridges.learn_prior(environment, **settings, own=True).to_dict()
     return learned
 
 
 def find_optimum(scenario: Scenario, trial: int) -> dict[str, Any] | None:
-    """Find the true optimum of a trial's world, `None` where it cannot be known."""
+    """Find the true optimum of a trial's world, `None` where it is unknown, or another in each round."""
     with threadpool_limits(1):
         environment = build_environment(scenario, trial)
+        if environment.lives:
+            return None
         seed = bridges.stream(scenario.seed, _world_trial(scenario, trial), "optimum")
         optimum = bridges.find_optimum(environment, seed=bridges.as_int(seed))
     return None if optimum is None else plain(optimum)
@@ -201,14 +281,9 @@ def learn_world(data: Mapping[str, Any], source: str, trial: int) -> dict[str, A
 
 
 def run_trial(
-    scenario: Scenario,
-    trial: int,
-    label: str,
-    world: Mapping[str, Any],
-    history: list[dict[str, Any]],
-    sink: Sink,
+    scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], sink: Sink, children: int = 1
 ) -> None:
-    """Let one agent live through one trial, from where its stored rounds end.
+    """Let one agent live through one trial, from where its stored rounds end, unless the run is to stop.
 
     Parameters
     ----------
@@ -219,28 +294,68 @@ def run_trial(
         The agent's label.
     world : mapping
         `priors` and `optimum` of the trial's world, as stored.
-    history : list of dict
-        The trial's stored rounds, which are replayed into the agent.
     sink : Sink
-        Is given every new round as it happens, then the recommendation.
+        Knows the stored rounds, which are replayed into the agent; is given every new round as it happens,
+        then the recommendation.
+    children : int, default 1
+        Processes over which the steps of a batch are spread. The result does not depend on it.
     """
-    with threadpool_limits(1):  # several threads are slower at these sizes, and change the last bits
-        environment = build_environment(scenario, trial)
-        agent = build_agent(scenario, scenario.agent(label), environment, trial, world["priors"])
-        first = 1 if world["priors"] else max(5, 2 * environment.policy_space.d)
-        loop = bridges.Loop(
-            environment,
-            agent,
-            bridges.stream(scenario.seed, trial, "noise"),
-            design=bridges.initial_design(environment, first, bridges.stream(scenario.seed, trial, "design")),
-            optimum=_optimum(world["optimum"]),
-        )
+    history = sink.claim(trial, label)
+    if history is None:
+        return
+    # Several threads are slower at these sizes, and change the last bits.
+    with threadpool_limits(1), _steps(scenario, trial, children) as steps:
+        loop = _loop(scenario, trial, label, world, steps)
         past = [as_round(record) for record in history]
         for one in loop.run(scenario.rounds, history=past):
             sink.put({"round": {"trial": trial, "agent": label, **plain(one)}})
-        sink.put(
-            {"recommendation": _recommendation(scenario, environment, agent, trial, label, world["optimum"])}
-        )
+            if scenario.stop_at_failure and one.status == "failed":
+                raise simulators.SimulationError(f"trial {trial}, {label}, round {one.round}: {one.error}")
+            if sink.stopping:
+                return
+        advice = loop.agent.recommend(**moment(loop.environment))
+        with limited(loop.environment, scenario.environment, environment_options(scenario, trial)):
+            record = stored_advice(scenario, loop.environment, advice, trial, label, world["optimum"])
+        sink.put({"recommendation": record})
+
+
+@contextmanager
+def _steps(scenario: Scenario, trial: int, children: int) -> Iterator[bridges.Steps | None]:
+    """Who takes the steps of a trial; None: the environment itself."""
+    if children == 1 and not scenario.environment.limited:
+        yield None
+        return
+    with StepProcesses(scenario.environment, environment_options(scenario, trial), children) as steps:
+        yield steps
+
+
+def _loop(
+    scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], steps: bridges.Steps | None = None
+) -> bridges.Loop:
+    """Return the loop of an agent's trial, before its first round."""
+    environment = build_environment(scenario, trial)
+    agent = build_agent(scenario, scenario.agent(label), environment, trial, world["priors"])
+    first = 1 if scenario.prior.given else max(5, 2 * environment.policy_space.d)
+    return bridges.Loop(
+        environment,
+        agent,
+        bridges.stream(scenario.seed, trial, "noise"),
+        design=bridges.initial_design(environment, first, bridges.stream(scenario.seed, trial, "design")),
+        optimum=as_optimum(world["optimum"]),
+        batch=scenario.batch,
+        steps=steps,
+    )
+
+
+def replay(
+    scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], history: list[dict[str, Any]]
+) -> tuple[Environment, optimizer.Agent]:
+    """Return the environment and the agent of a trial as they are after its stored rounds."""
+    with threadpool_limits(1):
+        loop = _loop(scenario, trial, label, world)
+        for _ in loop.run(len(history), history=[as_round(record) for record in history]):
+            pass
+    return loop.environment, loop.agent
 
 
 def run_remote(
@@ -249,14 +364,14 @@ def run_remote(
     trial: int,
     label: str,
     world: Mapping[str, Any],
-    history: list[dict[str, Any]],
     address: Any,
     key: bytes,
+    children: int,
 ) -> tuple[int, str]:
     """Do `run_trial` in a worker, with rounds sent to the driving process."""
     sink = WorkerSink(address, key)
     try:
-        run_trial(revive(data, source), trial, label, world, history, sink)
+        run_trial(revive(data, source), trial, label, world, sink, children)
     finally:
         sink.close()
     return trial, label
@@ -269,90 +384,6 @@ def revive(data: Mapping[str, Any], source: str) -> Scenario:
     return scenario
 
 
-def plain(value: Any) -> Any:
-    """Return a dataclass, array or number as plain Python data."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
-
-
-def as_round(record: Mapping[str, Any]) -> bridges.Round:
-    """Return a stored round as the loop's record."""
-
-    def number(name: str) -> float:
-        return math.nan if record[name] is None else float(record[name])
-
-    def array(name: str) -> Any:
-        return None if record[name] is None else np.array(record[name], dtype=np.float64)
-
-    return bridges.Round(
-        round=record["round"],
-        policy=array("policy"),
-        row=record["row"],
-        outcomes=array("outcomes"),
-        noise_variance=array("noise_variance"),
-        objective=number("objective"),
-        expected=number("expected"),
-        regret=number("regret"),
-        seconds=number("seconds"),
-        step_seconds=number("step_seconds"),
-        status=record["status"],
-        error=record["error"],
-    )
-
-
-def _optimum(stored: Mapping[str, Any] | None) -> bridges.Optimum | None:
-    if stored is None:
-        return None
-    return bridges.Optimum(
-        policy=np.array(stored["policy"], dtype=np.float64),
-        row=stored["row"],
-        value=float(stored["value"]),
-        outcomes=np.array(stored["outcomes"], dtype=np.float64),
-    )
-
-
-def _recommendation(
-    scenario: Scenario,
-    environment: Environment,
-    agent: optimizer.Agent,
-    trial: int,
-    label: str,
-    optimum: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    """Return an agent's final advice, with its noise-free value and its regret where they are known."""
-    advice = agent.recommend()
-    space = environment.policy_space
-    value = plain(advice)
-    value["row"] = None
-    for name in ("policy", "best_observed"):
-        policy = getattr(advice, name)
-        if policy is not None:
-            rows = np.asarray(policy)[None]
-            value[name] = space.resolve(rows)[0].tolist()
-            if name == "policy" and space.finite:
-                value["row"] = int(policy)
-    expected = math.nan
-    try:
-        rows = np.asarray(advice.policy)[None]
-        outcomes = environment.expected(rows)
-        expected = float(environment.compose(outcomes, rows)[0])
-        value["expected_outcomes"] = outcomes[0].tolist()
-    except NotImplementedError:
-        value["expected_outcomes"] = None
-    regret = math.nan
-    if optimum is not None:
-        sign = 1.0 if environment.sense == "minimize" else -1.0
-        regret = sign * (expected - optimum["value"])
-    return {
-        "trial": trial,
-        "agent": label,
-        "rounds": scenario.rounds,
-        "value": value,
-        "expected": expected,
-        "simple_regret": regret,
-    }
+def moment(environment: Environment) -> dict[str, Any]:
+    """Return the time as an agent's argument, in a world that lives; nothing elsewhere."""
+    return {} if environment.context is None else {"context": environment.context}

@@ -6,6 +6,7 @@ import pickle
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ PROBES = 8
 
 STEPS = 12
 """Repeated steps that are averaged to compare with ``expected``."""
+
+SLOW = 10.0
+"""Seconds above which a step is called slow."""
 
 CHANCE = 1e-7
 """How seldom the comparison with ``expected`` may blame a correct environment, for each group."""
@@ -122,9 +126,13 @@ class _Checker:
         J = len(self.env.groups)
         silent = np.ones(J, dtype=bool)
         global_numpy, global_python = np.random.get_state(), random.getstate()  # noqa: NPY002
+        groups, took = tuple(self.env.groups), []
         for policy in self.policies:
-            tried = np.array(policy)
+            tried, began = np.array(policy), perf_counter()
             outcomes = self.step(policy, seed=0, given=tried)
+            took.append(perf_counter() - began)
+            if tuple(self.env.groups) != groups:
+                self.find(f"groups changed from {groups}; their names and order must stay as they are")
             if not np.array_equal(tried, policy):
                 self.find("step changed the policy it was given; take a copy first")
             if outcomes is None:
@@ -149,6 +157,10 @@ class _Checker:
         if silent.any() and not silent.all():
             names = ", ".join(str(self.env.groups[j]) for j in np.flatnonzero(silent))
             self.find(f"step never returned a number for {names}; nothing can be learned of such a group")
+        if (seconds := float(np.median(took))) > SLOW:
+            self.find(
+                f"a step takes {seconds:.3g} s, so that 100 rounds take {100 * seconds / 60:.0f} minutes"
+            )
         same = all(np.array_equal(a, b) for a, b in zip(global_numpy, np.random.get_state(), strict=True))  # noqa: NPY002
         if not same or random.getstate() != global_python:
             self.find("step or reset changed the global random state; draw from self.rng only")

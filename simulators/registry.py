@@ -1,16 +1,26 @@
-"""Environments by name: what scenario files and the command line write instead of an import."""
+"""Environments by name: what scenario files and the command line write instead of an import.
+
+A name is one of the registry's own, one that an installed package offers by an entry point of the group
+`policyloop.simulators`, or a target, such as `package.module:Class` or `folder/file.py:Class`.
+"""
 
 from __future__ import annotations
 
+import copy
 import difflib
 import inspect
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from simulators.environment import Environment
+from simulators.targets import is_target, load_target
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Factory = Callable[..., Environment]
+PLUGINS = "policyloop.simulators"
 
 # "module:attribute" strings are imported when first made, so that listing names costs nothing.
 _factories: dict[str, Factory | str] = {
@@ -29,7 +39,25 @@ def names() -> list[str]:
     -------
     list of str
     """
-    return sorted(_factories)
+    return sorted({*_factories, *plugins()})
+
+
+@cache
+def plugins() -> dict[str, EntryPoint]:
+    """Return what installed packages offer by entry points, by name. Nothing of theirs is imported.
+
+    A name of the registry's own is not theirs to take.
+
+    Returns
+    -------
+    dict of str to importlib.metadata.EntryPoint
+    """
+    from importlib.metadata import entry_points  # slow to import
+
+    offered = {point.name: point for point in entry_points(group=PLUGINS) if point.name not in _factories}
+    # Those of our own package are the adapters to foreign simulators; nobody else takes their names.
+    own = [point for point in entry_points(group=PLUGINS) if point.dist and point.dist.name == "policyloop"]
+    return offered | {point.name: point for point in own}
 
 
 def register(name: str, factory: Factory | str) -> None:
@@ -63,7 +91,8 @@ def make(name: str, **options: Any) -> Environment:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or a target: `package.module:Class`, `folder/file.py:Class`, or the same with a
+        function that returns an environment, or with an environment, which is copied.
     **options
         Passed to the environment; each is documented there. ``seed`` fixes the world of an environment that
         draws one.
@@ -71,18 +100,15 @@ def make(name: str, **options: Any) -> Environment:
     Returns
     -------
     Environment
-        With ``name`` set to the registry's name.
+        With ``name`` set to the registry's name, if it has one.
 
     Raises
     ------
     ValueError
-        Unknown name or option (the message gives the nearest valid one), a required option left out, or a
-        value that the environment refuses.
+        Unknown name or option (the message gives the nearest valid one), a plug-in or target that cannot be
+        imported, a required option left out, or a value that the environment refuses.
     """
-    if name not in _factories:
-        known = ", ".join(names())
-        raise ValueError(f"unknown environment {name!r}{_nearest(name, names())}; known: {known}")
-    factory = _load(_factories[name])
+    factory = _factory(name)
     accepted, open_ended, required = _parameters(factory)
     for option in options:
         if option not in accepted and not open_ended:
@@ -95,16 +121,40 @@ def make(name: str, **options: Any) -> Environment:
         if option not in options:
             raise ValueError(f"environment {name!r} needs the option {option!r}")
     environment = factory(**options)
-    environment.name = name
+    if not isinstance(environment, Environment):
+        kind = type(environment).__name__
+        raise ValueError(f"environment {name!r} must be a simulators.Environment, not of type {kind}")
+    if name in names():
+        environment.name = name
     return environment
 
 
-def _load(factory: Factory | str) -> Factory:
-    if not isinstance(factory, str):
-        return factory
-    module, attribute = factory.split(":", 1)
-    loaded: Factory = getattr(import_module(module), attribute)
-    return loaded
+def _factory(name: str) -> Factory:
+    """Return what makes the environment of a name."""
+    if name in _factories:
+        known = _factories[name]
+        return load_target(known) if isinstance(known, str) else known
+    if name in plugins():
+        point = plugins()[name]
+        try:
+            loaded = point.load()
+        except (Exception, SystemExit) as error:
+            package = point.dist.name if point.dist else point.module
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ValueError(
+                f"environment {name!r}, a plug-in of {package}, cannot be imported: {why}"
+            ) from error
+    elif is_target(name):
+        loaded = load_target(name)
+    else:
+        raise ValueError(
+            f"unknown environment {name!r}{_nearest(name, names())}; known: {', '.join(names())}"
+        )
+    if isinstance(loaded, Environment):
+        return lambda: copy.deepcopy(loaded)
+    if not callable(loaded):
+        raise ValueError(f"environment {name!r} must name a class or a function, not {loaded!r}")
+    return loaded  # type: ignore[no-any-return]
 
 
 def _parameters(factory: Factory) -> tuple[list[str], bool, list[str]]:

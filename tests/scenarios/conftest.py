@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,3 +110,24 @@ def policyloop(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, s
         return code, shown.out, shown.err
 
     return run
+
+
+ROOT = Path(__file__).parents[2]
+FAULTY = Path(__file__).parent / "faulty"
+
+
+@pytest.fixture
+def faulty(scenario_file, monkeypatch) -> Callable[..., Path]:
+    """Write a scenario on the environment `faulty`, which child processes know as well."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.syspath_prepend(str(FAULTY))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(FAULTY), str(ROOT))))
+    simulators.register("faulty", "faulty_world:Faulty")
+
+    def write(limits: str = "", head: str = "", **changes: object) -> Path:
+        values = {"environment": "faulty", "samples": 0, "trials": 1, "agents": '["random"]', **changes}
+        path = scenario_file(**values)
+        path.write_text(head + path.read_text().replace("[prior]", f"{limits}\n[prior]"))
+        return path
+
+    return write

@@ -17,12 +17,12 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    for command in ("list", "run", "show", "compare", "plot", "export", "reproduce"):
+    for command in ("list", "run", "resume", "merge", "show", "compare", "plot", "export", "reproduce"):
         assert f"  {command} " in done.stdout
 
 
 def test_every_command_has_help_with_an_example(policyloop):
-    for command in ("run", "compare", "plot", "export", "reproduce"):
+    for command in ("run", "resume", "merge", "compare", "plot", "export", "reproduce"):
         code, out, _ = policyloop(command, "--help")
         assert code == 0 and "For example:" in out and f"policyloop {command} " in out
 

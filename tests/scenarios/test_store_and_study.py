@@ -7,9 +7,11 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
+from studies import a_round
 
 from scenarios import UserError, load, run
-from scenarios.store import Store, read_rounds, read_worlds
+from scenarios.store import Store
+from scenarios.store_reading import read_rounds, read_worlds
 from scenarios.study import Study
 
 
@@ -21,15 +23,6 @@ def study(tmp_path_factory):
         'name = "valley"\noptions = { fail_at = [4], missing_at = [2] }\n[prior]\nsamples = 0\n'
     )
     return run(load(folder / "s.toml"), out=folder / "s.sqlite")
-
-
-def a_round(**changes):
-    record = {
-        "trial": 1, "agent": "a", "round": 1, "policy": [0.1, 1 / 3], "row": None,
-        "outcomes": [math.pi, math.nan], "noise_variance": None, "objective": math.nan, "expected": 5e-324,
-        "regret": 0.1 + 0.2, "seconds": 1e-3, "step_seconds": 1e300, "status": "partial", "error": "",
-    }  # fmt: skip
-    return {**record, **changes}
 
 
 def test_floats_and_missing_values_come_back_exactly(tmp_path):

@@ -1,0 +1,126 @@
+"""The store under load: 100,000 rounds streamed by four workers, then compared and plotted.
+
+    python benchmarks/bench_store.py [ROUNDS] [WORKERS]
+
+Workers send rounds as `policyloop run` does, at once and without computing anything. Printed: rounds a
+second, the processor time of a round in the worker and in the process that writes, how long a worker waits to
+hand one over, the rounds that are missing, and the time of `Study`, `compare` and `plot`.
+"""
+
+import contextlib
+import io
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from scenarios.catalogue import load
+from scenarios.cli import invoke
+from scenarios.runner import describe
+from scenarios.store import ALL_TRIALS, Store
+from scenarios.stream import Collector, WorkerSink
+from scenarios.study import Study
+from scenarios.tasks import build_environment
+
+
+def send(address, key, todo, rounds, queue):
+    """Stream the rounds of some trials."""
+    waits, began = [], time.process_time()
+    rng = np.random.default_rng(len(todo))
+    for trial, agent in todo:
+        sink = WorkerSink(address, key)
+        sink.claim(trial, agent)
+        for t in range(1, rounds + 1):
+            policy, outcomes = rng.random(5).tolist(), rng.random(5).tolist()
+            record = {
+                "trial": trial, "agent": agent, "round": t, "policy": policy, "row": None,
+                "outcomes": outcomes,
+                "noise_variance": [1e-5] * 5, "objective": sum(outcomes), "expected": sum(outcomes),
+                "regret": sum(outcomes), "seconds": 1e-3, "step_seconds": 1e-2, "status": "ok", "error": "",
+            }  # fmt: skip
+            start = time.perf_counter()
+            sink.put({"round": record})
+            assert not sink.stopping
+            waits.append(time.perf_counter() - start)
+        advice = {
+            "policy": policy,
+            "mean": 1.0,
+            "low": 0.5,
+            "high": 1.5,
+            "row": None,
+            "best_observed": policy,
+        }
+        advice |= {"group_means": outcomes, "group_low": outcomes, "group_high": outcomes}
+        advice |= {"best_observed_value": 1.0, "expected_outcomes": outcomes}
+        value = {"trial": trial, "agent": agent, "rounds": rounds, "value": advice}
+        sink.put({"recommendation": {**value, "expected": 1.0, "simple_regret": 0.5}})
+        sink.close()
+    queue.put((time.process_time() - began, waits))
+
+
+def main() -> None:
+    """Measure."""
+    total = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    workers = int(sys.argv[2]) if len(sys.argv) > 2 else 4
+    agents = ["d-gpucb", "gp-ucb", "ei", "mpi"]
+    trials = 10 * workers // 4
+    rounds = total // (trials * len(agents))
+    scenario = load("flu", {"trials": trials, "rounds": rounds, "agents": agents})
+    environment = build_environment(scenario, 1)
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        path = Path(folder) / "store.sqlite"
+        todo = [(trial, agent) for trial in range(1, trials + 1) for agent in agents]
+        with Store(path) as store:
+            meta = {
+                "created": "2020-01-01T00:00:00+00:00",
+                "versions": {},
+                "environment": describe(environment),
+            }
+            store.set_meta({**meta, "scenario": scenario.model_dump(mode="json")})
+            store.log_run(meta["created"], {})
+            store.set_world(ALL_TRIALS, None, {}, None)
+            queue = context.Queue()
+            with Collector(store, lambda record: None, host="") as collector:
+                senders = [
+                    context.Process(
+                        target=send, args=(collector.address, collector.key, todo[i::workers], rounds, queue)
+                    )
+                    for i in range(workers)
+                ]
+                for sender in senders:
+                    sender.start()
+                while not store.history(1, agents[0]):
+                    time.sleep(0.01)
+                began, cpu = time.perf_counter(), time.process_time()
+                done = [queue.get() for _ in senders]
+                for sender in senders:
+                    sender.join()
+            took, used = time.perf_counter() - began, time.process_time() - cpu
+        count = rounds * len(todo)
+        waits = np.concatenate([part for _, part in done])
+        print(f"{count:,} rounds by {workers} workers in {took:.1f} s: {count / took:,.0f} a second")
+        print(f"wall time a round    {1e3 * took / count:.3f} ms")
+        print(f"processor time a round: worker {1e3 * sum(c for c, _ in done) / count:.3f} ms,", end=" ")
+        print(f"writer {1e3 * used / count:.3f} ms")
+        late = 1e3 * np.quantile(waits, 0.99)
+        print(f"handing over: mean {1e3 * waits.mean():.3f} ms, 99 % below {late:.3f} ms")
+        began = time.perf_counter()
+        study = Study(path)
+        print(f"missing: {count - len(study.rounds())}; file {path.stat().st_size / 1e6:.1f} MB")
+        print(f"opening: {time.perf_counter() - began:.2f} s")
+        for command in (["compare", str(path)], ["plot", str(path), "--out", f"{folder}/figures"]):
+            began, cpu = time.perf_counter(), time.process_time()
+            with contextlib.redirect_stdout(io.StringIO()):
+                assert invoke(command) == 0
+            used = time.process_time() - cpu
+            print(f"{command[0]}: {time.perf_counter() - began:.2f} s, processor {used:.2f} s")
+        print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

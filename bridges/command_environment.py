@@ -1,0 +1,149 @@
+"""Any program as an environment: a policy on its standard input, outcomes on its standard output, as JSON."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bridges.declared import DeclaredEnvironment, Policy
+from simulators.environment import SimulationError
+from simulators.options import number
+
+TAIL = 400
+"""Characters of standard error that a message quotes."""
+
+
+class CommandEnvironment(DeclaredEnvironment):
+    """An environment whose outcomes a program computes, started anew for every step.
+
+    The program reads one JSON object from its standard input, `{"policy": {label: number, ..}, "seed": int}`,
+    and writes one to its standard output, `{group: number, ..}`, with null where a group is missing; or a
+    list of numbers in the order of `groups`. Whatever else it has to say belongs on standard error. No shell
+    reads the command.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program and its arguments, such as `["Rscript", "model.R"]`.
+    policy, groups
+        See `DeclaredEnvironment`.
+    seconds : float, default=600
+        Time limit of a step; the program and all that it has started are then killed.
+    folder : str or Path, optional
+        Where the program runs; the working folder unless given.
+    variables : mapping, optional
+        Environment variables of the program beside our own.
+    **declared
+        See `DeclaredEnvironment`.
+
+    Raises
+    ------
+    ValueError
+        If the command is no list of words, there is no such program or folder, or see `DeclaredEnvironment`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        policy: Policy,
+        groups: Sequence[str],
+        *,
+        seconds: float = 600.0,
+        folder: str | Path | None = None,
+        variables: Mapping[str, str] | None = None,
+        **declared: Any,
+    ) -> None:
+        super().__init__(policy, groups, **declared)
+        if isinstance(command, str) or not command or not all(isinstance(word, str) for word in command):
+            raise ValueError(
+                f"command={command!r} must be a list of words, such as ['Rscript', 'model.R']: "
+                "no shell reads it"
+            )
+        self.seconds = number("seconds", seconds, above=0)
+        self.folder = Path.cwd() if folder is None else Path(folder).absolute()
+        if not self.folder.is_dir():
+            raise ValueError(f"folder={str(folder)!r} is not a folder")
+        self._variables = dict(variables or {})
+        self.command = [self._program(command[0]), *command[1:]]
+
+    def simulate(self, policy: dict[str, float], seed: int) -> Any:
+        """Run the program once; see `DeclaredEnvironment.simulate`."""
+        out, err, code = self._run(json.dumps({"policy": policy, "seed": seed}) + "\n")
+        name = Path(self.command[0]).name
+        if code < 0:
+            raise SimulationError(f"{name} was killed by {signal.Signals(-code).name}{_tail(err)}")
+        if code > 0:
+            raise SimulationError(f"{name} ended with exit code {code}{_tail(err)}")
+        try:
+            answer = json.loads(out)
+        except ValueError:
+            raise SimulationError(
+                f"{name} must write one JSON object, and nothing else, to standard output; "
+                f"it wrote {_short(out)}{_tail(err)}"
+            ) from None
+        return answer
+
+    def _run(self, message: str) -> tuple[str, str, int]:
+        """Run the program on a message: what it wrote to both outputs, and its exit code."""
+        try:
+            program = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self.folder,
+                env={**os.environ, **self._variables},
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,  # so that all it starts can be killed with it
+            )
+        except OSError as error:
+            raise SimulationError(f"{self.command[0]} cannot be started: {error.strerror}") from error
+        try:
+            out, err = program.communicate(message, timeout=self.seconds)
+        except subprocess.TimeoutExpired:
+            _kill(program)
+            err = program.communicate()[1]
+            raise SimulationError(
+                f"{Path(self.command[0]).name} took longer than {self.seconds:g} s and was killed{_tail(err)}"
+            ) from None
+        except BaseException:
+            _kill(program)
+            raise
+        return out, err, program.returncode
+
+    def _program(self, word: str) -> str:
+        """Where a program is: on the path, or, if the word names a file, from the folder that it runs in."""
+        if os.sep in word:
+            word = str(self.folder / word)
+        found = shutil.which(word, path=self._variables.get("PATH"))
+        if found is None:
+            there = Path(word).is_file() and os.sep in word
+            why = "is not executable" if there else "is not there" if os.sep in word else "is not on the PATH"
+            raise ValueError(f"command: program {word!r} {why}; install it, or name its file")
+        return found
+
+
+def _kill(program: "subprocess.Popen[str]") -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(program.pid, signal.SIGKILL)
+
+
+def _tail(err: str) -> str:
+    text = " ".join(err.split())
+    if not text:
+        return ""
+    return "; standard error ends: " + (text if len(text) <= TAIL else "..." + text[-TAIL:])
+
+
+def _short(out: str, limit: int = 80) -> str:
+    text = " ".join(out.split())
+    if not text:
+        return "nothing"
+    return repr(text if len(text) <= limit else text[:limit] + "...")

@@ -1,0 +1,53 @@
+"""Ctrl-C: once asks a run to finish its rounds in flight, twice ends it at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+
+class Interrupts:
+    """Handles Ctrl-C, and a scheduler's SIGTERM where it has been made to act as Ctrl-C does.
+
+    Parameters
+    ----------
+    ask : callable
+        Asks the run to stop; called by the first interrupt.
+    urgent : callable, optional
+        Tells whether there is a reason to stop at once even so. The second interrupt always does, by
+        KeyboardInterrupt.
+
+    Attributes
+    ----------
+    asked : bool
+        Whether there was an interrupt.
+    """
+
+    def __init__(self, ask: Callable[[], None], urgent: Callable[[], bool] = lambda: False) -> None:
+        self._ask = ask
+        self._urgent = urgent
+        self._before: dict[signal.Signals, Any] = {}
+        self.asked = False
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # others cannot handle signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                # A shell lets its background jobs ignore SIGINT; a caller's own handler stays as well.
+                if signal.getsignal(number) is signal.default_int_handler:
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.asked or self._urgent():
+            raise KeyboardInterrupt
+        self.asked = True
+        self._ask()

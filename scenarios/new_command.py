@@ -1,0 +1,99 @@
+"""The command `policyloop new`: writes a package that works, to be edited."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+import policyloop
+from scenarios.errors import UserError
+
+new = typer.Typer(help="Write a package of your own that works, ready to be edited.", no_args_is_help=True)
+
+FILES = {
+    "pyproject": "pyproject.toml",
+    "readme": "README.md",
+    "scenario": "scenario.toml",
+    "init": "{package}/__init__.py",
+    "simulator": "{package}/simulator.py",
+    "test": "tests/test_{package}.py",
+}
+
+
+@new.callback()
+def _root() -> None:
+    pass
+
+
+@new.command()
+def simulator(
+    name: Annotated[str, typer.Argument(help="Name of the simulator, such as my-clinics.")],
+    folder: Annotated[Path, typer.Option(help="Where its folder goes.")] = Path("."),
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Write the folder NAME with a simulator, its test and a scenario.
+
+    For example:
+
+      policyloop new simulator my-clinics
+
+      policyloop check my-clinics/my_clinics/simulator.py:MyClinics
+
+      policyloop run my-clinics/scenario.toml
+    """
+    home = write_simulator(name, folder)
+    package = name.replace("-", "_")
+    typer.echo(f"{home} is written. Edit {home / package / 'simulator.py'}, then:")
+    typer.echo(f"  policyloop check {home / package / 'simulator.py'}:{class_name(name)}")
+    typer.echo(f"  policyloop run {home / 'scenario.toml'}")
+
+
+def class_name(name: str) -> str:
+    """The class's name of a simulator's: my-clinics, MyClinics."""
+    return "".join(part.capitalize() for part in re.split("[-_]", name))
+
+
+def write_simulator(name: str, folder: Path) -> Path:
+    """Write the package of a simulator.
+
+    Parameters
+    ----------
+    name : str
+        Small letters, digits and hyphens.
+    folder : Path
+        Where its folder goes.
+
+    Returns
+    -------
+    Path
+        The package's folder.
+
+    Raises
+    ------
+    UserError
+        The name will not do, or something is there already.
+    """
+    package = name.replace("-", "_")
+    if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 60:
+        raise UserError(f"NAME = {name!r}; accepted: small letters, digits and hyphens, a letter first")
+    taken = {*policyloop.PACKAGES, "policyloop", "tests", *sys.stdlib_module_names, *keyword.kwlist}
+    if package in taken:
+        raise UserError(f"NAME = {name!r} is taken: {package} is another package; accepted: any other name")
+    home = folder / name
+    if home.exists():
+        raise UserError(f"{home} is there already; accepted: a name of which there is no folder yet")
+    words = {"name": name, "package": package, "class_name": class_name(name)}
+    templates = resources.files("scenarios") / "templates" / "simulator"
+    for template, place in FILES.items():
+        path = home / place.format(**words)
+        text = Template((templates / f"{template}.template").read_text(encoding="utf-8")).substitute(words)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return home

@@ -1,0 +1,76 @@
+"""What a study file holds, read back as plain Python data."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+ROUND_COLUMNS = (
+    "trial", "agent", "round", "policy", "row", "outcomes", "noise_variance", "objective",
+    "expected", "regret", "seconds", "step_seconds", "status", "error",
+)  # fmt: skip
+JSON_COLUMNS = frozenset({"policy", "outcomes", "noise_variance"})
+
+ADVICE_COLUMNS = ("trial", "agent", "rounds", "value", "expected", "simple_regret")
+
+
+def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Return all facts about a study."""
+    return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+
+
+def read_runs(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Return every run that wrote to the study, in order: when it began, and the packages' versions."""
+    found = connection.execute("SELECT began, versions FROM runs ORDER BY run")
+    return [{"began": json.loads(began), "versions": json.loads(versions)} for began, versions in found]
+
+
+def read_worlds(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
+    """Return the stored worlds by key, each with seed, priors (by key) and optimum (None where unknown)."""
+    worlds: dict[str, dict[str, Any]] = {}
+    for key, seed, policy, row, value, outcomes in connection.execute("SELECT * FROM worlds"):
+        optimum = None
+        if value is not None:
+            optimum = {
+                "policy": json.loads(policy),
+                "row": row,
+                "value": value,
+                "outcomes": json.loads(outcomes),
+            }
+        worlds[key] = {"seed": seed, "priors": {}, "optimum": optimum}
+    for key, name, value in connection.execute("SELECT world, key, value FROM priors"):
+        if key in worlds:
+            worlds[key]["priors"][name] = json.loads(value)
+    return worlds
+
+
+def read_rounds(
+    connection: sqlite3.Connection, trial: int | None = None, agent: str | None = None
+) -> list[dict[str, Any]]:
+    """Return stored rounds in order, of one trial and agent or of all."""
+    where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
+    found = connection.execute(
+        f"SELECT {', '.join(ROUND_COLUMNS)} FROM rounds{where} ORDER BY trial, agent, round", values
+    )
+    columns = dict(zip(ROUND_COLUMNS, zip(*found, strict=True), strict=False))
+    if not columns:
+        return []
+    for name in JSON_COLUMNS:
+        # One text for the whole column is parsed several times faster than a text a row.
+        columns[name] = json.loads(f"[{','.join(text or 'null' for text in columns[name])}]")
+    return [dict(zip(ROUND_COLUMNS, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def read_recommendations(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Return the stored recommendations in order of trial and agent."""
+    found = connection.execute(
+        f"SELECT {', '.join(ADVICE_COLUMNS)} FROM recommendations ORDER BY trial, agent"
+    )
+    return [{**dict(zip(ADVICE_COLUMNS, row, strict=True)), "value": json.loads(row[3])} for row in found]
+
+
+def read_progress(connection: sqlite3.Connection) -> dict[tuple[int, str], int]:
+    """Return the number of stored rounds of every (trial, agent)."""
+    found = connection.execute("SELECT trial, agent, count(*) FROM rounds GROUP BY trial, agent")
+    return {(trial, agent): count for trial, agent, count in found}

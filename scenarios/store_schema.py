@@ -1,0 +1,133 @@
+"""The tables of a study file, version by version, and the opening of a file that must be one of ours.
+
+A new file is made by the same steps that bring an old one up to date, so that both hold the same tables.
+A writer upgrades the file in one transaction; a reader, who must not write, upgrades a copy in memory.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from scenarios.errors import UserError, one_line
+
+APPLICATION_ID = 0x504C4350  # "PLCP", in the file's header: tells our files from foreign ones
+
+_VERSION_1 = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE priors (world TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (world, key)) STRICT;
+CREATE TABLE worlds (
+    world TEXT PRIMARY KEY, seed INTEGER, policy TEXT, row INTEGER, value REAL, outcomes TEXT
+) STRICT;
+CREATE TABLE rounds (
+    trial INTEGER, agent TEXT, round INTEGER,
+    policy TEXT NOT NULL, row INTEGER, outcomes TEXT NOT NULL, noise_variance TEXT,
+    objective REAL, expected REAL, regret REAL, seconds REAL, step_seconds REAL,
+    status TEXT NOT NULL, error TEXT NOT NULL,
+    PRIMARY KEY (trial, agent, round)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE recommendations (
+    trial INTEGER, agent TEXT, rounds INTEGER NOT NULL, value TEXT NOT NULL,
+    expected REAL, simple_regret REAL,
+    PRIMARY KEY (trial, agent)
+) STRICT, WITHOUT ROWID;
+"""
+
+# Every run that wrote to the study, with the versions of its packages: the first is known from `meta`.
+_VERSION_2 = """
+CREATE TABLE runs (run INTEGER PRIMARY KEY, began TEXT NOT NULL, versions TEXT NOT NULL) STRICT;
+INSERT INTO runs (began, versions)
+    SELECT created.value, versions.value FROM meta AS created, meta AS versions
+    WHERE created.key = 'created' AND versions.key = 'versions';
+"""
+
+_STEPS = (_VERSION_1, _VERSION_2)  # from each version to the next, beginning with an empty file
+
+SCHEMA_VERSION = len(_STEPS)
+
+BUSY_SECONDS = 30.0
+"""How long to wait while another program, a database browser say, holds the file locked."""
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Bring a study file to the present schema, in one transaction: killed here, it stays what it was."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version < SCHEMA_VERSION:
+        steps = "".join(_STEPS[version:])
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {steps} PRAGMA application_id={APPLICATION_ID};"
+            f" PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
+        )
+
+
+def connect(path: Path, *, write: bool) -> sqlite3.Connection:
+    """Open a study file that exists, check that it is one of ours, and see to its schema.
+
+    Raises
+    ------
+    UserError
+        The file is missing, foreign, damaged, or from a newer policyloop.
+    """
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such study file")
+    uri = path.resolve().as_uri()
+    try:
+        if write:
+            connection = sqlite3.connect(
+                f"{uri}?mode=rw", uri=True, timeout=BUSY_SECONDS, check_same_thread=False
+            )
+        else:
+            connection = _reader(path, uri)
+    except sqlite3.Error as error:
+        raise UserError(f"{path}: cannot be opened as a study: {one_line(error)}") from error
+    try:
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if owner != APPLICATION_ID:
+            raise UserError(f"{path}: is not a study of policyloop")
+        if version > SCHEMA_VERSION:
+            raise UserError(
+                f"{path}: has schema version {version}, this policyloop reads up to {SCHEMA_VERSION}"
+            )
+        connection.execute("SELECT count(*) FROM meta").fetchone()
+        connection.execute("SELECT trial FROM rounds LIMIT 1").fetchone()
+        if version < SCHEMA_VERSION:
+            connection = connection if write else _copy(connection)
+            upgrade(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        if "locked" in str(error):
+            raise UserError(
+                f"{path}: another program holds the file locked; close it, and try again"
+            ) from error
+        raise UserError(f"{path}: is not a study of policyloop, or is damaged: {one_line(error)}") from error
+    except UserError:
+        connection.close()
+        raise
+    return connection
+
+
+def _reader(path: Path, uri: str) -> sqlite3.Connection:
+    # Not `mode=ro`: a read-only connection leaves the log's two files behind when it closes last.
+    connection = sqlite3.connect(f"{uri}?mode=rw", uri=True, timeout=BUSY_SECONDS)
+    try:
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        # A log needs files beside it; in a folder without write permission a finished study, which
+        # has no log, can still be read as a file that never changes.
+        connection.close()
+        if path.with_name(path.name + "-wal").exists():
+            raise
+        connection = sqlite3.connect(f"{uri}?immutable=1", uri=True)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def _copy(connection: sqlite3.Connection) -> sqlite3.Connection:
+    memory = sqlite3.connect(":memory:")
+    connection.backup(memory)
+    connection.close()
+    return memory

@@ -1,0 +1,115 @@
+"""Worker processes on this machine, which leave Ctrl-C to the process that drives them."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import Any, Protocol
+
+import joblib
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+
+class WorkersDied(RuntimeError):
+    """Worker processes were killed, or ran out of memory; what they worked on is to be done by others."""
+
+
+class Workforce(Protocol):
+    """Who does the work of a run.
+
+    Attributes
+    ----------
+    jobs : int
+        Calls that are made at the same time; 1: in this process, one after the other.
+    host : str or None
+        The address of this machine at which they find the driving process: "" where they are on it, too;
+        None where they are this process.
+    """
+
+    jobs: int
+    host: str | None
+
+    def spread(self, calls: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results of calls, made by `call`, in the order in which they end.
+
+        Raises
+        ------
+        WorkersDied
+            Some calls were not finished.
+        """
+
+
+class Processes:
+    """Worker processes on this machine, by joblib's loky; with one job, this process itself."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self.host = "" if jobs > 1 else None
+
+    def spread(self, calls: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results of calls in the order in which they end; see `Workforce`."""
+        return spread(calls, self.jobs)
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a call to be made by `spread`."""
+    return joblib.delayed(function)(*arguments)
+
+
+def spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
+    """Yield the results of calls in the order in which they end, over `jobs` worker processes.
+
+    Raises
+    ------
+    WorkersDied
+        A worker process was killed, or ran out of memory.
+    """
+    if jobs == 1:
+        for function, arguments, options in calls:
+            yield function(*arguments, **options)
+        return
+    # Ctrl-C reaches the workers too; only the driving process may act on it, by stopping them.
+    parallel = joblib.Parallel(
+        n_jobs=jobs,
+        backend="loky",
+        batch_size=1,
+        max_nbytes=None,
+        return_as="generator_unordered",
+        initializer=_ignore_interrupts,
+    )
+    # A worker inherits what is blocked while it is started, before it can ignore anything itself. The
+    # resource trackers unblock the signal when they start, so they start first.
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        results = parallel(calls)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    try:
+        yield from results
+    except BrokenExecutor as error:
+        raise WorkersDied("a worker process died: killed, or out of memory") from error
+
+
+@contextmanager
+def workers(jobs: int) -> Iterator[None]:
+    """Let what runs inside find `jobs` worker processes, should it use joblib itself."""
+    if jobs == 1:
+        yield
+        return
+    for _ in spread([call(_nothing)] * jobs, jobs):  # starts them
+        pass
+    with joblib.parallel_config("loky", initializer=_ignore_interrupts, max_nbytes=None):
+        yield
+
+
+def _nothing() -> None:
+    """Be called."""
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,140 @@
+"""The other end is a real program, in Python, or in Perl where it is installed."""
+
+import re
+import shutil
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from bridges import CommandEnvironment
+from simulators import SimulationError, check_environment
+
+POLICY = {"north": (1, 20), "nurses south": (1, 20)}
+
+GOOD = """
+import json, random, sys
+asked = json.load(sys.stdin)
+random.seed(asked["seed"])
+print("simulating", file=sys.stderr)
+x = asked["policy"]
+json.dump({"south": 90 / x["nurses south"] + random.gauss(0, 1), "north": 40 / x["north"]}, sys.stdout)
+"""
+
+
+def environment(tmp_path, text, **options):
+    (tmp_path / "model.py").write_text(text)
+    command = [sys.executable, "-S", "model.py"]
+    return CommandEnvironment(command, POLICY, ["north", "south"], folder=tmp_path, **options)
+
+
+def failure(env, policy=(2, 3)):
+    env.reset(5)
+    with pytest.raises(SimulationError) as error:
+        env.step(policy)
+    assert "\n" not in str(error.value)
+    assert f"north=2, nurses south=3 and seed {error.value.seed}" in str(error.value)
+    return str(error.value)
+
+
+def test_a_program_keeps_the_contract(tmp_path):
+    assert check_environment(environment(tmp_path, GOOD, budget=25)) == []
+
+
+def test_the_outcomes_are_those_of_the_program(tmp_path):
+    env = environment(tmp_path, GOOD)
+    env.reset(1)
+    assert env.step([8, 9]).values[0] == 5.0
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="Perl is not installed")
+def test_a_program_in_another_language_answers_with_a_list(tmp_path):
+    (tmp_path / "model.pl").write_text(
+        "use JSON::PP; my $asked = decode_json(join '', <STDIN>); srand($asked->{seed});"
+        "my $x = $asked->{policy}; print encode_json([40 / $x->{north}, undef]);"
+    )
+    env = CommandEnvironment(["perl", "model.pl"], POLICY, ["north", "south"], folder=tmp_path)
+    assert np.array_equal(env.step([8, 9]).values, [5.0, np.nan], equal_nan=True)
+
+
+def test_no_shell_reads_the_command(tmp_path):
+    text = "import json, sys; json.dump([len(sys.argv[1]), len(sys.argv)], sys.stdout)"
+    (tmp_path / "model.py").write_text(text)
+    words = ["$HOME; touch stolen | *"]
+    command = [sys.executable, "-S", "model.py", *words]
+    env = CommandEnvironment(command, POLICY, ["north", "south"], folder=tmp_path)
+    assert env.step([1, 1]).values.tolist() == [len(words[0]), 2]
+    assert not (tmp_path / "stolen").exists()
+
+
+def test_variables_reach_the_program(tmp_path):
+    text = "import os; print([int(os.environ['NORTH']), 1])"
+    assert environment(tmp_path, text, variables={"NORTH": "7"}).step([1, 1]).values[0] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys; print('no licence\\nfound', file=sys.stderr); sys.exit(3)", "ended with exit code 3"),
+        ("import os; os.kill(os.getpid(), 9)", "was killed by SIGKILL"),
+        ("print('Loading...'); print([1, 2])", "nothing else, to standard output; it wrote 'Loading... "),
+        ("pass", "it wrote nothing"),
+        ("print('{')", "it wrote '{'"),
+        ("print('\\udcff' and [1])", "answered 1 values for the 2 groups"),
+        ("print('{\"north\": 1}')", "no group south"),
+        ("print('[1, \"2\"]')", "outcome of south is '2', not a number"),
+        ("print('[1, Infinity]')", "outcome of south is infinite"),
+        ("import sys; sys.stdout.buffer.write(bytes(range(128, 256)))", "it wrote '"),
+        ("1 / 0", "standard error ends: .*ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_a_program_does_wrong_is_one_line(tmp_path, text, message):
+    assert re.search(message, failure(environment(tmp_path, text)))
+
+
+def test_the_tail_of_standard_error_is_quoted(tmp_path):
+    text = "import sys; sys.stderr.write('x' * 5000 + ' no licence\\nfound\\n'); sys.exit(1)"
+    message = failure(environment(tmp_path, text))
+    assert "no licence found;" in message
+    assert len(message) < 700
+
+
+def test_a_program_that_takes_too_long_is_killed_with_all_it_started(tmp_path):
+    text = """
+import subprocess, sys, time
+late = "import time, pathlib; time.sleep(2); pathlib.Path('late').write_text('')"
+subprocess.Popen([sys.executable, "-S", "-c", late])
+print("waiting", file=sys.stderr, flush=True)
+time.sleep(60)
+"""
+    began = time.monotonic()
+    message = failure(environment(tmp_path, text, seconds=1.0))
+    assert "took longer than 1 s and was killed; standard error ends: waiting" in message
+    time.sleep(max(0.0, began + 3.5 - time.monotonic()))
+    assert not (tmp_path / "late").exists()
+
+
+def test_a_program_need_not_read_what_it_is_told(tmp_path):
+    env = environment(tmp_path, "import os; os.close(0); print([1, 2])")
+    assert env.step([1, 1]).values.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"command": "Rscript model.R"}, "must be a list of words, .* no shell reads it"),
+        ({"command": []}, "must be a list of words"),
+        ({"command": ["no-such-program"]}, "program 'no-such-program' is not on the PATH"),
+        ({"command": ["./model.sh"]}, "model.sh' is not there"),
+        ({"command": ["./text.txt"]}, "text.txt' is not executable"),
+        ({"seconds": 0}, "seconds=0 must be a finite number > 0"),
+        ({"folder": "no/such/folder"}, "folder='no/such/folder' is not a folder"),
+    ],
+)
+def test_an_impossible_command_is_refused_in_one_line(tmp_path, changes, message):
+    (tmp_path / "text.txt").write_text("no program")
+    given = {"command": [sys.executable], "policy": POLICY, "groups": ["one"], "folder": tmp_path, **changes}
+    with pytest.raises(ValueError, match=message) as refusal:
+        CommandEnvironment(**given)
+    assert "\n" not in str(refusal.value)

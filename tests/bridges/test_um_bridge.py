@@ -1,0 +1,201 @@
+"""UM-Bridge in both directions, with the real library at the other end of the wire."""
+
+import pickle
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import simulators
+from bridges import Loop, make_agent
+from bridges.um_bridge_environment import UMBridgeEnvironment
+from bridges.um_bridge_server import application, serving
+
+umbridge = pytest.importorskip("umbridge")
+POLICY = np.full(5, 0.2)
+
+
+@pytest.fixture(scope="module")
+def flu():
+    environment = simulators.make("flu-ode")
+    with serving(environment, port=0) as url:
+        yield url
+
+
+def as_environment(url, **changed):
+    space = simulators.make("flu-ode").policy_space
+    options = {"model": "flu-ode", "policy": space, "groups": simulators.make("flu-ode").groups} | changed
+    return UMBridgeEnvironment(url, **options)
+
+
+def test_a_client_gets_the_outcomes_and_the_objective_that_the_environment_has(flu):
+    environment = simulators.make("flu-ode")
+    environment.reset(7)
+    outcomes = environment.step(POLICY).values
+    model = umbridge.HTTPModel(flu, "flu-ode")
+    assert model.get_input_sizes() == [5] and model.get_output_sizes() == [5]
+    assert model([POLICY.tolist()], {"seed": 7}) == [outcomes.tolist()]
+    objective = umbridge.HTTPModel(flu, "flu-ode-objective")([POLICY.tolist()], {"seed": 7})
+    assert objective == [[float(environment.compose(outcomes, POLICY))]]
+
+
+@pytest.mark.parametrize(
+    ("policy", "config", "words"),
+    [
+        ([5.0] * 5, {}, "policy entry '0-19' is 5, outside its bounds"),
+        ([0.2] * 5, {"seed": "one"}, "seed = 'one'; accepted: a whole number"),
+        ([0.2] * 4, {}, "Expected 5 but got 4"),
+    ],
+)
+def test_a_client_is_told_its_mistake_in_words(flu, policy, config, words):
+    with pytest.raises(Exception, match=re.escape(words)):
+        umbridge.HTTPModel(flu, "flu-ode")([policy], config)
+
+
+def test_serving_listens_on_this_machine_alone(flu):
+    assert flu.startswith("http://127.0.0.1:")
+    port = int(flu.rpartition(":")[2])
+    own = socket.gethostbyname(socket.gethostname())
+    if not own.startswith("127."):
+        with pytest.raises(OSError):
+            socket.create_connection((own, port), timeout=2).close()
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(flu):
+    port = int(flu.rpartition(":")[2])
+    with (
+        pytest.raises(ValueError, match=f"port={port}: cannot listen there"),
+        serving(simulators.make("flu-ode"), port=port),
+    ):
+        pass
+
+
+def test_umbridge_itself_is_left_as_it_was():
+    run_app = umbridge.um.web.run_app
+    application([])
+    assert umbridge.um.web.run_app is run_app
+
+
+def test_a_model_is_an_environment_that_an_agent_learns_on(flu):
+    environment = as_environment(flu)
+    assert simulators.check_environment(environment) == []
+    agent = make_agent("d-gpucb", environment, seed=0)
+    assert {one.status for one in Loop(environment, agent, seed=0).run(3)} == {"ok"}
+    assert pickle.loads(pickle.dumps(environment)).groups == environment.groups
+
+
+class Sums(umbridge.Model):
+    """Two input vectors, two output vectors, no seed: as UM-Bridge's own examples are."""
+
+    def __init__(self, fault=None):
+        super().__init__("sums")
+        self.fault = fault
+
+    def get_input_sizes(self, config):
+        return [2, 1]
+
+    def get_output_sizes(self, config):
+        return [1, 1]
+
+    def supports_evaluate(self):
+        return True
+
+    def __call__(self, parameters, config):
+        if self.fault == "slow":
+            threading.Event().wait(1.5)
+        if self.fault == "raises":
+            raise RuntimeError("out of fuel")
+        if self.fault == "short":
+            return [[1.0]]
+        if self.fault == "nan":
+            return [[float("nan")], [1.0]]
+        return [[sum(parameters[0])], [parameters[1][0] * config["factor"]]]
+
+
+@contextmanager
+def served(model):
+    """A model served by umbridge's own function, as others do."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = (
+        "import sys, umbridge; sys.path.insert(0, sys.argv[1]); from test_um_bridge import Sums;"
+        "umbridge.serve_models([Sums(sys.argv[3] or None)], int(sys.argv[2]))"
+    )
+    folder = __file__.rpartition("/")[0]
+    server = subprocess.Popen(
+        [sys.executable, "-c", code, folder, str(port), model or ""],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            threading.Event().wait(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def sums(url, **changed):
+    options = {"policy": {x: (0, 10) for x in "abc"}, "groups": ["first", "second"], "config": {"factor": 3}}
+    return UMBridgeEnvironment(url, **(options | changed))
+
+
+def test_vectors_of_inputs_and_outputs_are_joined():
+    with served(None) as url:
+        assert sums(url).step([1, 2, 4]).values.tolist() == [3, 12]
+
+
+def test_what_does_not_fit_the_model_is_refused():
+    with served(None) as url:
+        with pytest.raises(ValueError, match="policy has 1 entries; model 'sums' takes 3"):
+            sums(url, policy={"a": (0, 1)})
+        with pytest.raises(ValueError, match="groups has 1 names; model 'sums' returns 2"):
+            sums(url, groups=["one"])
+        with pytest.raises(ValueError, match="model='minus'; .* has 'sums'"):
+            sums(url, model="minus")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("slow", "did not answer within 0.5 s"),
+        ("raises", "answered with what is not JSON: see its own log"),
+        ("short", "Number of output vectors"),
+        ("nan", "answered with what is not JSON"),
+    ],
+)
+def test_a_faulty_model_gives_a_simulation_error_with_policy_and_seed(fault, words):
+    with served(fault) as url:
+        environment = sums(url, time_limit=0.5)
+        with pytest.raises(simulators.SimulationError, match=words) as told:
+            environment.step([1, 2, 4])
+    assert "a=1, b=2, c=4 and seed" in str(told.value) and "\n" not in str(told.value)
+
+
+def test_a_server_that_is_not_there_is_told_in_one_line():
+    with pytest.raises(ValueError, match="cannot be reached: is it running"):
+        sums("http://127.0.0.1:9")
+    with pytest.raises(ValueError, match="is no address"):
+        sums("localhost")
+
+
+def test_the_command_serves_until_it_is_stopped():
+    command = [sys.executable, "-m", "policyloop", "serve", "flu-ode", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        line = server.stdout.readline()
+        url = re.search(r"http://127\.0\.0\.1:\d+", line).group()
+        assert umbridge.supported_models(url) == ["flu-ode", "flu-ode-objective"]
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=20)
+    assert server.returncode == 130 and "Traceback" not in errors

@@ -1,0 +1,96 @@
+"""How tests compare studies, start the command line, and watch it."""
+
+import math
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import psutil
+
+from scenarios.study import Study
+
+ROOT = Path(__file__).parents[3]
+
+# Rounds of a flu model, with the agents that learn: what a real study is made of, but small.
+FLU = """
+name = "flu-small"
+rounds = 10
+trials = 2
+seed = 5
+agents = ["d-gpucb", "gp-ucb", "random"]
+[environment]
+name = "flu-ode"
+options = { days = 100 }
+[prior]
+samples = 12
+restarts = 0
+"""
+
+
+def results(study: Study) -> tuple[pd.DataFrame, list, list]:
+    """Return all that a study holds, without the wall times."""
+    rows = [
+        {key: value for key, value in one.items() if key not in ("seconds", "step_seconds")}
+        for one in study.rounds()
+    ]
+    return study.to_dataframe().drop(columns="seconds"), rows, study.recommendations()
+
+
+def assert_same(one: Study, other: Study) -> None:
+    """Check that two studies are equal, bit for bit."""
+    first, second = results(one), results(other)
+    pd.testing.assert_frame_equal(first[0], second[0], check_exact=True)
+    assert first[1] == second[1] and first[2] == second[2]
+    assert one.worlds == other.worlds
+
+
+def start(*arguments: object, background: bool = False) -> subprocess.Popen[str]:
+    """Run the command line in a process group of its own; in the background a shell ignores SIGINT."""
+    path = os.environ.get("PYTHONPATH", "")
+    words = [str(argument) for argument in arguments]
+    return subprocess.Popen(
+        [sys.executable, "-c", "from scenarios.cli import main; main()", *words],
+        env={**os.environ, "PYTHONPATH": path if str(ROOT) in path else str(ROOT)},
+        cwd="/",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if background else None,
+    )
+
+
+def wait_for_rounds(process: subprocess.Popen[str], out: Path, least: int) -> int:
+    """Wait until a study holds some rounds, and return how many."""
+    count = 0
+    while count < least:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+        try:
+            connection = sqlite3.connect(f"{out.resolve().as_uri()}?mode=rw", uri=True)
+            count = connection.execute("SELECT count(*) FROM rounds").fetchone()[0]
+            connection.close()
+        except sqlite3.Error:
+            continue
+    return count
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Return the loky workers of a run."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if any("popen_loky" in word for word in child.cmdline())]
+
+
+def a_round(**changes: object) -> dict[str, object]:
+    """Return a round as the store takes it, with what is awkward to store in it."""
+    record = {
+        "trial": 1, "agent": "a", "round": 1, "policy": [0.1, 1 / 3], "row": None,
+        "outcomes": [math.pi, math.nan], "noise_variance": None, "objective": math.nan, "expected": 5e-324,
+        "regret": 0.1 + 0.2, "seconds": 1e-3, "step_seconds": 1e300, "status": "partial", "error": "",
+    }  # fmt: skip
+    return {**record, **changes}
