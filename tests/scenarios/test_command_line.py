@@ -28,7 +28,10 @@ def test_every_command_has_help_with_an_example(policyloop):
 
 
 def test_the_catalogue_is_valid_and_listed(policyloop):
-    assert catalogue.names() == ["flu", "flu-treatment", "synthetic"]
+    assert set(catalogue.names()) == {
+        *("flu", "flu-abm", "flu-city", "flu-treatment", "synthetic"),
+        *("weather", "weather-live", "weather-paper"),
+    }
     code, out, _ = policyloop("list")
     for name in catalogue.names():
         assert load(name).name == name and load(name).title and name in out
