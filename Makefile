@@ -19,7 +19,7 @@ demo: $(VENV)/.installed
 	$(BIN)/policyloop plot demo/flu.sqlite --out demo --force
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

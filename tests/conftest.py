@@ -1,9 +1,14 @@
 """Settings of all tests: where a machine judges, the examples are the same in every run."""
 
 import os
+import signal
 
 from hypothesis import settings
 
 settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+# A shell starts what runs in the background with Ctrl-C ignored, and every program started from a test would
+# inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)

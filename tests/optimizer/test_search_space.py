@@ -135,7 +135,7 @@ def test_a_longer_design_begins_with_a_shorter_one(make):
 
 @pytest.mark.parametrize("method", ["sample", "hit_and_run"])
 def test_an_inequality_budget_is_sampled_uniformly(method):
-    polytope = vaccination()._polytope
+    polytope = vaccination().polytope
     x = polytope.lift(getattr(polytope, method)(3000, np.random.default_rng(0)))
     draws = np.random.default_rng(1).random((12000, 5))
     accepted = draws[draws @ DOSES <= 0.47]
@@ -145,7 +145,7 @@ def test_an_inequality_budget_is_sampled_uniformly(method):
 
 @pytest.mark.parametrize("method", ["sample", "hit_and_run"])
 def test_an_equality_budget_is_sampled_uniformly(method):
-    polytope = treatment()._polytope
+    polytope = treatment().polytope
     x = polytope.lift(getattr(polytope, method)(3000, np.random.default_rng(0)))
     # Uniform on the plane is uniform in any four entries, where the fifth, solved for, is within its bounds.
     draws = np.random.default_rng(1).uniform(0.12, 0.3, (60000, 5))
@@ -160,7 +160,7 @@ def test_a_thin_simplex_is_sampled_uniformly():
     # In a simplex sum_i w_i x_i <= b below the box, w_1 x_1 / b is Beta(1, d).
     space = needle()
     x = space.sample(3000, np.random.default_rng(0))
-    assert space._polytope._acceptance < 0.02
+    assert space.polytope._acceptance < 0.02
     for i, w in enumerate((1.0, 2.0, 3.0, 4.0)):
         assert kstest(x[:, i] * w / 0.5, "beta", (1, 4)).pvalue > 0.005
 
@@ -185,10 +185,10 @@ def test_unit_coordinates_are_undone():
 
 
 def test_a_search_of_a_thin_space_begins_with_distinct_points_of_its_pool():
-    polytope = needle()._polytope
+    polytope = needle().polytope
     v = polytope.scatter(512, np.random.default_rng(3))
     assert len(np.unique(v, axis=0)) == 512
-    np.testing.assert_array_equal(v, needle()._polytope.scatter(512, np.random.default_rng(3)))
+    np.testing.assert_array_equal(v, needle().polytope.scatter(512, np.random.default_rng(3)))
     assert polytope.scatter(5000, np.random.default_rng(3)).shape == (5000, 4)
 
 
@@ -350,7 +350,7 @@ def test_an_extra_policy_is_considered_when_it_is_feasible():
 def test_climbs_do_not_end_below_their_starts():
     space = vaccination()
     value, value_and_gradient = bumps(space, 4)
-    polytope = space._polytope
+    polytope = space.polytope
     starts = polytope.sample(20, np.random.default_rng(0))
 
     def by_coordinates(v):
