@@ -296,7 +296,7 @@ def written(tmp_path, content, name="a.csv"):
 
 
 HEADER = "id,lon,lat,t,h,w\n"
-GZIP = gzip.compress((HEADER + "a,1,2,20,50,3\n" * 5000).encode())
+GZIP = gzip.compress((HEADER + "a,1,2,20,50,3\n" * 5000).encode(), mtime=0)
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_a_world_travels_to_a_worker_unchanged():
         ({"seed": -1}, "seed=-1"),
         ({"seed": 0.5}, "seed=0.5 must be a whole number"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
 )
 def test_a_mistake_is_one_line(options, message):
     with pytest.raises(ValueError, match=message) as refusal:
