@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint
 
+import optimizer
 import scenarios
 import simulators
 from bridges import Loop, make_agent
@@ -50,6 +51,18 @@ def test_each_comes_near_the_best_policy_in_either_sense(name, sense):
     assert agent.name == name and agent.feedback == "aggregate"
     rounds(agent, environment, 60)
     assert np.linalg.norm(agent.recommend().policy - BEST) < 0.12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ask_works_with_no_observation_and_with_one_and_at_any_time(name):
+    space = SearchSpace(Bounds([0, 0], [1, 1]), LinearConstraint([1, 1], -np.inf, 1.2))
+    agent = optimizer.make_agent(name, space, Composition(2), context=True)
+    for hour in range(2):
+        x = agent.ask(context=float(hour))
+        assert space.contains(x).all()
+        agent.tell(x, x.sum(axis=1), context=float(hour))
+    assert space.contains(agent.ask(3, context=2.0)).all()
+    assert space.contains(np.asarray([agent.recommend().policy])).all()
 
 
 def test_nelder_mead_finds_the_best_policy_to_three_digits():
