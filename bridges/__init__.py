@@ -10,7 +10,7 @@ policyloop.check_packages()  # before an import below fails for a reason that no
 from bridges import outside_agents  # noqa: F401 - makes their names known
 from bridges.agents import initial_design, make_agent
 from bridges.feedback import composition, is_general, search_space
-from bridges.loop import Loop, Round
+from bridges.loop import Loop, Round, moment
 from bridges.optimum import Optimum, find_optimum
 from bridges.prior_outcomes import PriorOutcomes, prior_outcomes
 from bridges.priors import known_prior, learn_prior
@@ -46,6 +46,7 @@ __all__ = [
     "known_prior",
     "learn_prior",
     "make_agent",
+    "moment",
     "prior_outcomes",
     "search_space",
     "stream",

@@ -52,9 +52,16 @@ def search_space(environment: Environment) -> SearchSpace:
 
 def is_general(environment: Environment) -> bool:
     """Whether g is not linear in the outcomes, as far as the environment says: it names no weights."""
-    if type(environment).compose is Environment.compose and type(environment).weights is Environment.weights:
-        return False
-    return environment.weights(search_space(environment).sample(1, np.random.default_rng(0))) is None
+    return (
+        not _is_sum(environment)
+        and environment.weights(search_space(environment).sample(1, np.random.default_rng(0))) is None
+    )
+
+
+def _is_sum(environment: Environment) -> bool:
+    """Whether g is the plain sum that every environment inherits."""
+    kind = type(environment)
+    return kind.compose is Environment.compose and kind.weights is Environment.weights
 
 
 def composition(environment: Environment) -> BaseComposition:
@@ -64,7 +71,7 @@ def composition(environment: Environment) -> BaseComposition:
     gradient and its bounds B_j where the environment offers them.
     """
     J = len(environment.groups)
-    if type(environment).compose is Environment.compose and type(environment).weights is Environment.weights:
+    if _is_sum(environment):
         return Composition(J, sense=environment.sense)
     if is_general(environment):
         return _general(environment)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from bridges.extras import INSTALL, missing
 from bridges.unit_box import UnitBox
@@ -15,8 +15,7 @@ from optimizer.baselines import ObservingAgent
 from optimizer.composition import BaseComposition, Policies
 from optimizer.search_space import SearchSpace
 
-if TYPE_CHECKING:
-    pass
+Array = NDArray[np.float64]
 
 STATEFUL = ("BaseGASampler", "BruteForceSampler", "CmaEsSampler", "GridSampler", "QMCSampler")
 """Samplers that keep their state in the study, which an agent builds anew at every `ask`."""
@@ -73,18 +72,9 @@ class OptunaAgent(ObservingAgent):
             )
         self._told: list[tuple[Any, float]] = []
 
-    def tell(
-        self,
-        policies: ArrayLike,
-        observations: ArrayLike,
-        noise_variance: ArrayLike | None = None,
-        context: Any = None,
-    ) -> None:
-        """Learn composed values; see `Agent.tell`."""
-        super().tell(policies, observations, noise_variance, context)
-        told = self.as_policies(policies)
-        values = np.asarray(observations, dtype=float).reshape(len(told)).tolist()
-        self._told += zip(self.box.points(told), values, strict=True)
+    def note(self, policies: Policies, values: Array) -> None:
+        """Keep the points of the unit box and their values."""
+        self._told += zip(self.box.points(policies), values.tolist(), strict=True)
 
     def ask(self, n: int = 1, context: Any = None) -> Policies:
         """The sampler's next points; of several, each is sampled while the earlier ones are running."""

@@ -13,6 +13,7 @@ from bridges.feedback import composed_noise
 from bridges.prior_outcomes import PriorOutcomes
 from bridges.samples import sample
 from bridges.seeds import as_int, child
+from optimizer.kernel_learning import ON_GRAPH
 from optimizer.kernel_learning import learn_prior as learn_from_samples
 from optimizer.prior import Prior
 from simulators.environment import Environment
@@ -88,7 +89,7 @@ def learn_prior(
         family,
         features,
         values,
-        graph=getattr(environment, "graph", None),
+        graph=getattr(environment, "graph", None) if family == ON_GRAPH else None,
         time=environment.lives,
         noise_variances=noise,
         restarts=restarts,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import differential_evolution, minimize
 
 from bridges.unit_box import SAME, UnitBox
@@ -67,18 +67,9 @@ class SciPyAgent(ObservingAgent):
         self._points = np.empty((0, self.box.d))
         self._losses = np.empty(0)
 
-    def tell(
-        self,
-        policies: ArrayLike,
-        observations: ArrayLike,
-        noise_variance: ArrayLike | None = None,
-        context: Any = None,
-    ) -> None:
-        """Learn composed values; see `Agent.tell`."""
-        super().tell(policies, observations, noise_variance, context)
-        points = self.box.points(self.as_policies(policies))
-        values = np.asarray(observations, dtype=float).reshape(len(points))
-        self._points = np.concatenate([self._points, points])
+    def note(self, policies: Policies, values: Array) -> None:
+        """Keep the points of the unit box and their losses."""
+        self._points = np.concatenate([self._points, self.box.points(policies)])
         self._losses = np.concatenate(
             [self._losses, np.where(np.isnan(values), np.inf, -self._sign * values)]
         )

@@ -22,10 +22,15 @@ class ObservingAgent(Agent):
         noise_variance: ArrayLike | None = None,
         context: Any = None,
     ) -> None:
-        """Count the round and remember the best observation."""
+        """Count the round, remember the best observation, and `note` what was told."""
         told = self.as_policies(policies)
+        values = np.asarray(observations, dtype=float).reshape(len(told))
         self.rounds += len(told)
-        self.note_observed(told, np.asarray(observations, dtype=float).reshape(len(told)))
+        self.note_observed(told, values)
+        self.note(told, values)
+
+    def note(self, policies: Policies, values: Array) -> None:
+        """Keep policies (n,) or (n, d) and their composed values (n,), nan where the round failed."""
 
     def recommend(self, context: Any = None) -> Recommendation:
         """The best policy observed, with its observed value and no interval."""

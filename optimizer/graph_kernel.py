@@ -7,15 +7,17 @@ and u_i its eigenvalues and eigenvectors. What a kernel sees of a node is its nu
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csgraph, csr_array
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from threadpoolctl import threadpool_limits
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Array = NDArray[np.float64]
 
@@ -56,6 +58,8 @@ class GraphLaplacian:
         ValueError
             If its nodes are others, or its edges are directed.
         """
+        import networkx as nx  # half a second that a run without a graph can do without
+
         n = graph.number_of_nodes()
         if set(graph) != set(range(n)):
             raise ValueError(f"the nodes of a graph must be numbered 0..{n - 1}")

@@ -7,9 +7,8 @@ priors (`LOG_PRIORS`), which keep them at the scale of the samples until the sam
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +29,9 @@ from optimizer.gaussian_process import as_points, as_variances
 from optimizer.graph_kernel import DiffusionKernel, GraphLaplacian
 from optimizer.prior import Prior
 from optimizer.space_time_kernel import SpaceTimeKernel
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Array = NDArray[np.float64]
 
@@ -95,7 +97,7 @@ def learn_prior(
     X: ArrayLike,
     Y: ArrayLike,
     *,
-    graph: nx.Graph | None = None,
+    graph: "nx.Graph | None" = None,
     time: bool = False,
     noise_variances: ArrayLike | None = None,
     restarts: int = 2,
@@ -188,7 +190,7 @@ class Family:
         Whether the last feature is the time.
     """
 
-    def __init__(self, name: str, graph: nx.Graph | None = None, time: bool = False) -> None:
+    def __init__(self, name: str, graph: "nx.Graph | None" = None, time: bool = False) -> None:
         if name == ON_GRAPH and graph is None:
             raise ValueError(f"the kernel family {name!r} needs a graph")
         self.name = name

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
@@ -16,6 +15,9 @@ from optimizer.decomposed_gp import prior_mean_at
 from optimizer.gaussian_process import PriorMean, as_variances
 from optimizer.graph_kernel import DiffusionKernel, GraphLaplacian
 from optimizer.space_time_kernel import SpaceTimeKernel
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Array = NDArray[np.float64]
 
@@ -105,7 +107,7 @@ class Prior:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], graph: nx.Graph | None = None) -> "Prior":
+    def from_dict(cls, data: dict[str, Any], graph: "nx.Graph | None" = None) -> "Prior":
         """Prior of what `to_dict` gave; diffusion kernels, stored without their graph, need it again."""
         return cls(
             [kernel_from_dict(kernel, graph) for kernel in data["kernels"]],
@@ -131,7 +133,7 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
     return data
 
 
-def kernel_from_dict(data: dict[str, Any], graph: nx.Graph | None = None) -> Kernel:
+def kernel_from_dict(data: dict[str, Any], graph: "nx.Graph | None" = None) -> Kernel:
     """Kernel of what `kernel_to_dict` gave; nothing but `STORABLE_KERNELS` is ever built.
 
     Raises

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import bridges
 from optimizer.gp_agent import GPAgent
 from optimizer.named_agents import GP_AGENTS
 from scenarios import tasks
@@ -117,7 +118,7 @@ def _view(study: Study) -> View | None:
     except NotImplementedError:
         pass
     assert isinstance(agent, GPAgent)
-    mean, deviation = agent.predict(rows, **tasks.moment(environment))
+    mean, deviation = agent.predict(rows, **bridges.moment(environment.context))
     lon, lat = space.resolve(rows).T
     when = f", hour {environment.context:g}" if environment.lives else ""
     return View(
@@ -129,7 +130,7 @@ def _view(study: Study) -> View | None:
         deviation,
         np.array([one["row"] for one in history]),
         optimum,
-        int(agent.recommend(**tasks.moment(environment)).policy),
+        int(agent.recommend(**bridges.moment(environment.context)).policy),
         environment.objective_unit,
     )
 

@@ -313,7 +313,7 @@ def run_trial(
                 raise simulators.SimulationError(f"trial {trial}, {label}, round {one.round}: {one.error}")
             if sink.stopping:
                 return
-        advice = loop.agent.recommend(**moment(loop.environment))
+        advice = loop.agent.recommend(**bridges.moment(loop.environment.context))
         with limited(loop.environment, scenario.environment, environment_options(scenario, trial)):
             record = stored_advice(scenario, loop.environment, advice, trial, label, world["optimum"])
         sink.put({"recommendation": record})
@@ -382,8 +382,3 @@ def revive(data: Mapping[str, Any], source: str) -> Scenario:
     scenario = Scenario.model_validate(data)
     scenario._source = source
     return scenario
-
-
-def moment(environment: Environment) -> dict[str, Any]:
-    """Return the time as an agent's argument, in a world that lives; nothing elsewhere."""
-    return {} if environment.context is None else {"context": environment.context}
