@@ -103,7 +103,7 @@ PLACES = HEADER + "a,-100,40,20,50,3\nb,-100,40,25,50,3\nc,-101,40,25,50,3\n"
     ("content", "options", "message"),
     [
         ("", {}, "row 1: the file is empty"),
-        (gzip.compress(ROWS.encode() * 50)[:-20], {}, "row .*: the gzip file is cut off or damaged"),
+        (gzip.compress(ROWS.encode() * 50, mtime=0)[:-20], {}, "row .*: the gzip file is cut off or damaged"),
         (HEADER, {}, "row 1: there are no rows below the header"),
         (ROWS, {"columns": {**COLUMNS, "wind": "v"}}, "row 1: no column 'v' for wind"),
         (ROWS, {"units": {"temperature": "degC", "humidity": "percent"}}, "column 'w' for wind has no unit"),
