@@ -42,8 +42,10 @@ def metpy_times(repeats, T, RH, V):
 
     print(f"MetPy, heat_index and windchill    {least(repeats, both)}")
     index, chill = (np.ma.filled(x.to("degF").magnitude, np.nan) for x in both())
-    theirs = np.where(T >= 80, index, np.where((T <= 50) & (V > 3), chill, T))
-    difference = np.abs(theirs - perceived_temperature(T, RH, V))
+    # Near 80 degF the NWS averages the simple formula with the temperature, as ours does; MetPy does not.
+    hot, cold = T >= 80, (T <= 50) & (V > 3)
+    theirs = np.where(hot, index, np.where(cold, chill, np.nan))
+    difference = np.abs(theirs - perceived_temperature(T, RH, V))[hot | cold]
     print(
         f"largest difference to MetPy {np.nanmax(difference):.1e} degF; {np.isnan(difference).sum()} masked"
     )
