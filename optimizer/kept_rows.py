@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 TILE = 30_000
 """Numbers of one row of all kernels over one tile of candidates: 240 kB."""
-BLOCK_BYTES = 8_000_000
+BLOCK_BYTES = 16_000_000
 """Kept rows are allocated in blocks of about this size, so that growing never copies them."""
 
 
