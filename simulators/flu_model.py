@@ -7,6 +7,7 @@ day ``exposed_day[i]``, infectious from day ``infectious_day[i]`` and recovered 
 
 from __future__ import annotations
 
+from functools import partial
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -204,9 +205,10 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         hazard[:, J:-1] = hazard[:, :J] * np.where(day >= self.vaccination_day, taken, 1.0)
         self.clock = HazardClock(hazard)
 
-        # What is due: who becomes infectious, who is exposed, and how many recover, on which day.
-        self.onsets, self.exposures = EventCalendar(self.days), EventCalendar(self.days)
-        self.recoveries = np.zeros((self.days + 2, J), dtype=np.int64)
+        # What is due: who is exposed on which day; and how many are infected, become infectious and recover
+        # on each day, of each group.
+        self.exposures = EventCalendar(self.days)
+        self.flows = np.zeros((3, self.days + 2, J), dtype=np.int64)
 
         # The start: some are immune from before, some are infected.
         if immune is not None:
@@ -231,11 +233,12 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         members = [people[self.recovery_day[people] == NEVER] for people in members]
         seeds = self._chosen(SEEDS, members, numbers)
         self.latent_days[seeds] = 1  # they are infectious from day 1
-        self._move(infected=self._expose(seeds))
+        self._infect(seeds)
+        self._move()
 
         self.datacollector = mesa.DataCollector(
-            {state: [_total, [self.groups, state]] for state in STATES}
-            | {f"infectious {group.name}": [getattr, [group, "infectious"]] for group in self.groups}
+            {state: partial(_in_state, state=state) for state in STATES}
+            | {f"infectious {name}": partial(_infectious, group=j) for j, name in enumerate(names)}
         )
 
     def step(self) -> None:
@@ -246,11 +249,8 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         if self.day >= self.vaccination_day:
             for group, doses in zip(self.groups, self.doses.tolist(), strict=True):
                 group.doses = doses
-        self._move(
-            well=self.recoveries[self.day],
-            ill=self._fall_ill(self.onsets.take(self.day)),
-            infected=self._expose(self.exposures.take(self.day)),
-        )
+        self._infect(self.exposures.take(self.day))
+        self._move()
         if self.day % self.record_every == 0 or self.day == self.days:
             self.datacollector.collect(self)
         self.running = self.day < self.days and any(
@@ -303,32 +303,33 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         immune[had_it[self._uniforms(WANING, had_it) < share]] = True
         return immune
 
-    def _fall_ill(self, people: Persons) -> Integers:
-        """Let exposed persons become infectious: whom they will infect, and when they recover."""
-        ends = np.minimum(self.day + self.sick_days[people], self.days + 1)
-        self.recovery_day[people] = ends
-        np.add.at(self.recoveries, (ends, self.population.group[people]), 1)
-        self.exposures.put(
-            *self.contacts.transmissions(self.contact_keys, self.clock, self.kind, people, self.day, ends)
-        )
-        return self._by_group(people)
-
-    def _expose(self, people: Persons) -> Integers:
-        """Infect those who can be infected, and enter when they become infectious."""
+    def _infect(self, people: Persons) -> None:
+        """Infect those who can be infected; what will follow from it is known at once, and entered."""
         people = np.sort(people[self.kind[people] != self.out_of_reach])
-        once = np.append(people[1:] != people[:-1], True)[: len(people)]
-        people = people[once]
+        if len(people) == 0:
+            return
+        first = np.ones(len(people), dtype=bool)
+        np.not_equal(people[1:], people[:-1], out=first[1:])
+        people = people[first]
         self.kind[people] = self.out_of_reach
+        begin = np.add(self.latent_days[people], self.day, dtype=np.int64)
+        end = np.minimum(begin + self.sick_days[people], self.days + 1)
+        begin = np.minimum(begin, self.days + 1)
         self.exposed_day[people] = self.day
-        onsets = self.day + self.latent_days[people]
-        self.infectious_day[people] = onsets
-        self.onsets.put(people, onsets)
-        return self._by_group(people)
+        self.infectious_day[people] = begin
+        self.recovery_day[people] = end
+        group, J = self.population.group[people], len(self.groups)
+        infected, ill, well = self.flows
+        infected[self.day] += np.bincount(group, minlength=J)
+        np.add.at(ill.reshape(-1), begin * J + group, 1)
+        np.add.at(well.reshape(-1), end * J + group, 1)
+        self.exposures.put(
+            *self.contacts.transmissions(self.contact_keys, self.clock, self.kind, people, begin, end)
+        )
 
-    def _move(self, infected: Integers, ill: Integers | int = 0, well: Integers | int = 0) -> None:
-        flows = np.zeros((len(self.groups), 3), dtype=np.int64)
-        flows[:, 0], flows[:, 1], flows[:, 2] = infected, ill, well
-        for group, flow in zip(self.groups, flows.tolist(), strict=True):
+    def _move(self) -> None:
+        """Tell each group what happens today."""
+        for group, flow in zip(self.groups, self.flows[:, self.day].T.tolist(), strict=True):
             group.move(*flow)
 
     def _immunise(self, immune: NDArray[np.bool_]) -> None:
@@ -352,13 +353,14 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         ]
         return np.concatenate(chosen).astype(np.int32)
 
-    def _by_group(self, people: Persons) -> Integers:
-        return np.bincount(self.population.group[people], minlength=len(self.groups))
-
 
 def _given(name: str, value: Any, default: Floats, names: tuple[str, ...], **limits: float) -> Floats:
     return per_group(name, default if value is None else value, names, **limits)
 
 
-def _total(groups: list[AgeGroup], state: str) -> int:
-    return sum(map(attrgetter(state), groups))
+def _in_state(model: FluModel, state: str) -> int:
+    return sum(map(attrgetter(state), model.groups))
+
+
+def _infectious(model: FluModel, group: int) -> int:
+    return model.groups[group].infectious

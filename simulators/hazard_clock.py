@@ -40,8 +40,8 @@ class HazardClock:
         self._greatest = np.zeros(days + 2)
         np.cumsum(hazard.max(axis=(0, 1)), out=self._greatest[2:])
 
-    def greatest(self, begin: int, end: NDArray[np.integer]) -> Floats:
-        """Return a bound of any contact's hazard from day ``begin`` until before the (n,) days ``end``."""
+    def greatest(self, begin: NDArray[np.integer], end: NDArray[np.integer]) -> Floats:
+        """Return bounds of any contact's hazard from days ``begin`` until before days ``end``, (n,)."""
         bound: Floats = self._greatest[end] - self._greatest[begin]
         return bound
 
@@ -49,7 +49,7 @@ class HazardClock:
         self,
         layer: NDArray[np.integer],
         kind: NDArray[np.integer],
-        begin: int,
+        begin: NDArray[np.integer],
         end: NDArray[np.integer],
         thresholds: Floats,
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -59,8 +59,8 @@ class HazardClock:
         ----------
         layer, kind : (n,) int arrays
             Of each contact.
-        begin : int
-            The day from which they accumulate.
+        begin : (n,) int array
+            The day from which each accumulates.
         end : (n,) int array
             The day before which each must pass.
         thresholds : (n,) array

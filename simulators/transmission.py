@@ -1,6 +1,6 @@
 """Whom an infectious person infects, and when: each contact is asked once.
 
-The event-driven method: when a person becomes infectious, each contact draws one number, tied to (seed,
+The event-driven method: when a person is infected, each contact draws one number, tied to (seed,
 infector, layer, contact), which decides whether it transmits during the whole infectious period, and on which
 day. A season costs time in proportion to the contacts of those who fall ill, however many days it lasts, and
 one infection more or less leaves the draws of all others as they were.
@@ -62,10 +62,10 @@ class ContactRows:
         clock: HazardClock,
         kind: NDArray[np.int8],
         infectors: Persons,
-        begin: int,
+        begin: NDArray[np.integer],
         end: NDArray[np.integer],
     ) -> tuple[Persons, NDArray[np.int64]]:
-        """Return whom persons who become infectious will infect, and when.
+        """Return whom infected persons will infect, and when.
 
         Parameters
         ----------
@@ -76,9 +76,9 @@ class ContactRows:
         kind : (N,) int array
             Kind of each person, as the clock knows them.
         infectors : (n,) int array
-            Who becomes infectious.
-        begin : int
-            Their first infectious day.
+            Who is infected.
+        begin : (n,) int array
+            The first infectious day of each.
         end : (n,) int array
             The day from which each is not infectious any more.
 
@@ -100,7 +100,7 @@ class ContactRows:
         near = np.flatnonzero(draws < limit[own])
         own, partner, draws = own[near], partner[near], draws[near]
         layer, met = np.divmod(partner, self.persons)
-        which, days = clock.crossings(layer, kind[met], begin, end[own], -np.log1p(-uniforms(draws)))
+        which, days = clock.crossings(layer, kind[met], begin[own], end[own], -np.log1p(-uniforms(draws)))
         return met[which], days
 
 

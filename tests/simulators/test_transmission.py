@@ -27,7 +27,7 @@ def infections(hazard, length, leaves=20_000, key=1):
     keys = words(np.uint64(key), np.arange(leaves + 1))
     kind = np.zeros(leaves + 1, dtype=np.int8)
     rows = ContactRows(star(leaves))
-    return rows.transmissions(keys, clock, kind, np.array([0]), 1, np.array([1 + length]))
+    return rows.transmissions(keys, clock, kind, np.array([0]), np.array([1]), np.array([1 + length]))
 
 
 def test_draws_are_those_of_splitmix64():
@@ -122,17 +122,18 @@ def test_the_clock_finds_the_day_on_which_the_hazard_accumulates_to_the_threshol
     hazard = rng.uniform(0, 1, (3, 4, 30)) * (rng.random((3, 4, 30)) < 0.7)
     clock, n = HazardClock(hazard), 500
     layer, kind = rng.integers(3, size=n), rng.integers(4, size=n)
-    begin, end, thresholds = 7, rng.integers(8, 32, size=n), rng.exponential(2, size=n)
+    begin, end = rng.integers(1, 8, size=n), rng.integers(8, 32, size=n)
+    thresholds = rng.exponential(2, size=n)
     which, days = clock.crossings(layer, kind, begin, end, thresholds)
     found = dict(zip(which.tolist(), days.tolist(), strict=True))
     for k in range(n):
         total, expected = 0.0, None
-        for day in range(begin, end[k]):
+        for day in range(begin[k], end[k]):
             total += hazard[layer[k], kind[k], day - 1]
             if expected is None and total > thresholds[k]:
                 expected = day
         assert found.get(k) == expected
-        assert clock.greatest(begin, end[k : k + 1])[0] >= total - 1e-9
+        assert clock.greatest(begin, end)[k] >= total - 1e-9
 
 
 def test_a_contact_transmits_with_the_probability_and_on_the_days_of_a_constant_hazard():
@@ -164,11 +165,9 @@ def test_draws_of_one_infector_do_not_depend_on_who_else_is_infectious():
     rows = ContactRows(from_pairs({"x": ends, "y": ends}, np.zeros(60, dtype=np.int8), GROUPS))
     clock, keys = HazardClock(np.full((2, 1, 20), 0.1)), words(np.uint64(9), np.arange(60))
     kind = np.zeros(60, dtype=np.int8)
-    together = rows.transmissions(keys, clock, kind, np.array([3, 8, 50]), 2, np.array([6, 9, 4]))
-    alone = [
-        rows.transmissions(keys, clock, kind, np.array([i]), 2, np.array([end]))
-        for i, end in ((3, 6), (8, 9), (50, 4))
-    ]
+    infectors, begin, end = np.array([3, 8, 50]), np.array([2, 2, 3]), np.array([6, 9, 5])
+    together = rows.transmissions(keys, clock, kind, infectors, begin, end)
+    alone = [rows.transmissions(keys, clock, kind, infectors[[i]], begin[[i]], end[[i]]) for i in range(3)]
     assert together[0].tolist() == np.concatenate([a[0] for a in alone]).tolist()
     assert together[1].tolist() == np.concatenate([a[1] for a in alone]).tolist()
 
@@ -179,7 +178,7 @@ def test_nobody_infectious_infects_nobody():
         HazardClock(np.full((1, 1, 9), 1.0)),
         np.zeros(6, dtype=np.int8),
         np.empty(0, dtype=np.int32),
-        1,
+        np.empty(0, dtype=np.int64),
         np.empty(0, dtype=np.int64),
     )
     assert len(persons) == len(days) == 0
