@@ -44,6 +44,11 @@ class OptunaAgent(ObservingAgent):
     seed : int, default=0
         Of the sampler.
 
+    Attributes
+    ----------
+    projected : list of bool
+        For each policy asked for, whether the sampler's own point was not feasible and had to be moved.
+
     Raises
     ------
     ValueError
@@ -70,6 +75,7 @@ class OptunaAgent(ObservingAgent):
                 f"sampler {type(made).__name__} keeps its state in the study, which an agent does not have; "
                 "accepted: a sampler that learns from trials alone, such as TPESampler or GPSampler"
             )
+        self.projected: list[bool] = []
         self._told: list[tuple[Any, float]] = []
 
     def note(self, policies: Policies, values: Array) -> None:
@@ -101,7 +107,9 @@ class OptunaAgent(ObservingAgent):
                 )
             trials = [study.ask(distributions) for _ in range(n)]
         points = [[trial.params[x] for x in distributions] for trial in trials]
-        return np.asarray([self.box.policy(np.array(point, dtype=float))[0] for point in points])
+        policies, moved = zip(*(self.box.policy(point) for point in points), strict=True)
+        self.projected += moved
+        return np.asarray(policies)
 
 
 def _named(sampler: str) -> Callable[[int], Any]:

@@ -49,6 +49,11 @@ class SciPyAgent(ObservingAgent):
     seed : int, default=0
         Of the Sobol designs and of differential evolution.
 
+    Attributes
+    ----------
+    projected : list of bool
+        For each policy asked for, whether the method's own point was not feasible and had to be moved.
+
     Raises
     ------
     ValueError
@@ -64,6 +69,7 @@ class SciPyAgent(ObservingAgent):
         self.method = method
         self.box = UnitBox(space)
         self.design_size = max(5, 2 * self.box.d)
+        self.projected: list[bool] = []
         self._points = np.empty((0, self.box.d))
         self._losses = np.empty(0)
 
@@ -92,6 +98,7 @@ class SciPyAgent(ObservingAgent):
             points = np.concatenate([points, self.box.points(pending)])
             losses = np.concatenate([losses, np.full(len(pending), guess)])
         if len(points) < self.design_size or not self.box.d:
+            self.projected.append(False)
             return self.space.sobol(len(points) + 1, self.seed)[-1]
         told = _Told(self.box, points, losses)
         design, best = points[: self.design_size], int(np.argmin(losses[: self.design_size]))
@@ -105,13 +112,14 @@ class SciPyAgent(ObservingAgent):
                         self.space.sobol(self.design_size, np.random.SeedSequence([self.seed, run]))
                     )
             except _Untold as untold:
+                self.projected.append(untold.projected)
                 return untold.policy
 
 
 class _Untold(Exception):
-    def __init__(self, policy: Any) -> None:
+    def __init__(self, policy: Any, projected: bool) -> None:
         super().__init__("its value was not told")
-        self.policy = policy
+        self.policy, self.projected = policy, projected
 
 
 class _Told:
@@ -122,11 +130,11 @@ class _Told:
         self._unused = np.ones(len(points), dtype=bool)
 
     def loss(self, point: Array) -> float:
-        policy, _ = self._box.policy(point)
+        policy, moved = self._box.policy(point)
         here = self._box.points(np.asarray([policy]))
         same = np.flatnonzero(self._unused & (np.abs(self._points - here) <= SAME).all(axis=1))
         if not len(same):
-            raise _Untold(policy)
+            raise _Untold(policy, moved)
         self._unused[same[0]] = False
         return float(self._losses[same[0]])
 

@@ -14,6 +14,7 @@ import resource
 import signal
 import sys
 import threading
+import time
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -21,6 +22,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import simulators
+
+FAREWELL = 0.5
+"""Seconds for an orderly end once the parent is gone."""
 
 GRACE = 5.0
 """Seconds beyond its time limit after which a step ends itself, should the parent be gone."""
@@ -32,6 +36,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a simulator prints is no result
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # where memory runs out, this process is the one to go
+    signal.signal(signal.SIGTERM, _leave)
     messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, messages), daemon=True).start()
     environment: simulators.Environment | None = None
@@ -57,8 +62,15 @@ def _listen(connection: Connection, messages: queue.SimpleQueue[Any]) -> None:
     while True:
         try:
             messages.put(json.loads(connection.recv_bytes()))
-        except (EOFError, OSError):
-            os._exit(0)  # the parent is done, or dead
+        except (EOFError, OSError):  # the parent is done, or dead
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+            time.sleep(FAREWELL)
+            os._exit(0)
+
+
+def _leave(*signalled: object) -> None:
+    """End as Python ends, so that a simulator can stop the programs that it has started."""
+    sys.exit(0)
 
 
 def _limit_memory(megabytes: int | None) -> None:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 _BOOT = "from scenarios.step_child import main; main()"
+
+FAREWELL = 0.5
+"""Seconds that a child has for ending by itself once it is asked to."""
+
 _idle: list[StepProcess] = []  # children of earlier trials, ready to be used again
 
 
@@ -89,10 +93,15 @@ class StepProcess:
         return Outcomes(np.array(answer["values"], float), None if noise is None else np.array(noise, float))
 
     def end(self, wait: float = 0.0) -> str:
-        """Kill the child if it lives after some seconds, and say how it ended."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(wait)
-        self._process.kill()
+        """Stop the child if it lives after some seconds, and say how it ended."""
+        # First asked, so that it can stop what it has started itself, and then killed.
+        for stop in (self._process.terminate, self._process.kill):
+            try:
+                self._process.wait(wait)
+                break
+            except subprocess.TimeoutExpired:
+                stop()
+                wait = FAREWELL
         code = self._process.wait()
         self.connection.close()
         self._built = None
@@ -225,7 +234,9 @@ def limited(environment: Environment, spec: EnvironmentSpec, options: Mapping[st
 
 
 @atexit.register
-def _end_idle() -> None:
-    for child in _idle:
+def end_idle() -> None:
+    """End the children that wait to be used again."""
+    while _idle:
+        child = _idle.pop()
         if child.alive:
             child.end()

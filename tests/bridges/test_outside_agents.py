@@ -75,8 +75,15 @@ def test_nelder_mead_finds_the_best_policy_to_three_digits():
 @pytest.mark.parametrize("name", NAMES)
 def test_policies_keep_the_budget(name):
     environment = Valley(budget=0.5)
-    told = rounds(make_agent(name, environment, seed=2), environment, 30)
+    agent = make_agent(name, environment, seed=2)
+    told = rounds(agent, environment, 30)
     assert {one.status for one in told} == {"ok"}
+    assert len(agent.projected) == 30 and any(agent.projected)
+    for one, projected in zip(told, agent.projected, strict=True):
+        assert not projected or one.policy.sum() == pytest.approx(0.5)
+    free = make_agent(name, Valley(), seed=2)
+    rounds(free, Valley(), 30)
+    assert free.projected == [False] * 30
 
 
 @pytest.mark.parametrize("name", NAMES)

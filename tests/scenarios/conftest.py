@@ -12,6 +12,7 @@ from scipy.optimize import Bounds
 
 import simulators
 from scenarios.cli import invoke
+from scenarios.step_process import end_idle
 
 
 class Valley(simulators.Environment):
@@ -123,6 +124,7 @@ def faulty(scenario_file, monkeypatch) -> Callable[..., Path]:
     monkeypatch.syspath_prepend(str(FAULTY))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(FAULTY), str(ROOT))))
     simulators.register("faulty", "faulty_world:Faulty")
+    end_idle()  # an earlier test's children do not know of it
 
     def write(limits: str = "", head: str = "", **changes: object) -> Path:
         values = {"environment": "faulty", "samples": 0, "trials": 1, "agents": '["random"]', **changes}

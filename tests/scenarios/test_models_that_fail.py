@@ -1,8 +1,10 @@
 """A model that fails costs its own rounds: they are marked, no agent is taught them, the study goes on."""
 
 import sys
+import time
 
 import numpy as np
+import psutil
 import pytest
 
 from optimizer.gp_agent import GPAgent
@@ -100,3 +102,17 @@ def test_a_program_that_is_not_there_is_found_out_before_the_first_round(faulty,
     assert err.count("\n") == 1
     assert "s.toml: environment.options: command: program 'no-such-program' is not on the PATH" in err
     assert not (tmp_path / "faulty.study.sqlite").exists()
+
+
+def test_a_program_ends_with_the_step_that_its_time_limit_stops(faulty, policyloop, tmp_path):
+    path = faulty("open('pid', 'w').write(str(os.getpid())); time.sleep(60)")
+    text = (tmp_path / path).read_text().replace("seconds = 2.0\n", "")
+    (tmp_path / path).write_text(
+        text.replace("[environment.options]", "step_seconds = 1.0\n[environment.options]")
+    )
+    code, _, err = policyloop("run", path, "--quiet", "--rounds", 3)
+    assert code == 1 and "took longer than 1 s" in err
+    began, pid = time.monotonic(), int((tmp_path / "pid").read_text())
+    while psutil.pid_exists(pid) and time.monotonic() - began < 5:
+        time.sleep(0.05)
+    assert not psutil.pid_exists(pid)
