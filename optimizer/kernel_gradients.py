@@ -7,8 +7,8 @@ p): what the chain rule needs for the gradient of a posterior mean or variance, 
 
 scikit-learn's kernels give gradients by their hyperparameters only. Here the gradients by the input are
 analytic for RBF, Matern (nu = 1/2, 3/2, 5/2, inf), RationalQuadratic, ConstantKernel, WhiteKernel, and their
-sums, products and powers (Rasmussen & Williams 2006, section 4.2); every other kernel is differentiated by
-central finite differences.
+sums, weighted sums, products and powers (Rasmussen & Williams 2006, section 4.2); every other kernel is
+differentiated by central finite differences.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from sklearn.gaussian_process.kernels import (
     Sum,
     WhiteKernel,
 )
+
+from optimizer.composed_kernel import WeightedSumKernel
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
@@ -89,6 +91,8 @@ def bind(kernel: Kernel, Z: Array) -> BoundKernel:
         return _Product(bind(kernel.k1, Z), bind(kernel.k2, Z))
     if kind is Sum:
         return _Sum(bind(kernel.k1, Z), bind(kernel.k2, Z))
+    if kind is WeightedSumKernel:
+        return _WeightedSum(kernel, Z)
     if kind is Exponentiation:
         return _Power(bind(kernel.kernel, Z), float(kernel.exponent))
     if kind is ConstantKernel:
@@ -117,10 +121,25 @@ def diag_and_gradient(kernel: Kernel, X: Array) -> tuple[Array, Array]:
         variance = kernel.diag(X[:1])[0] if len(X) else 0.0
     if variance is not None:
         return np.full(len(X), variance), np.zeros(X.shape)
+    if type(kernel) is WeightedSumKernel:
+        return _weighted_diag_and_gradient(kernel, X)
     gradient = np.empty_like(X)
     for i, (above, below, width) in enumerate(_neighbours(X)):
         gradient[:, i] = (kernel.diag(above) - kernel.diag(below)) / width
     return np.array(kernel.diag(X), dtype=np.float64), gradient
+
+
+def _weighted_diag_and_gradient(kernel: WeightedSumKernel, X: Array) -> tuple[Array, Array]:
+    """Return ``sum_j w_j^2 k_j(z, z)`` of joined rows, and its gradient by ``z`` and ``w``."""
+    points, weights = kernel.split(X)
+    total, in_points, in_weights = np.zeros(len(X)), np.zeros(points.shape), np.empty(weights.shape)
+    for j, part in enumerate(kernel.kernels):
+        diagonal, gradient = diag_and_gradient(part, points)
+        w = weights[:, j]
+        total += w**2 * diagonal
+        in_points += (w**2)[:, None] * gradient
+        in_weights[:, j] = 2 * w * diagonal
+    return total, np.hstack([in_points, in_weights])
 
 
 def _constant_variance(kernel: Kernel) -> float | None:
@@ -275,6 +294,41 @@ class _Product(BoundKernel):
         k1, first = self._first.value_and_pullback(X)
         k2, second = self._second.value_and_pullback(X)
         return k1 * k2, lambda W: first(W * k2) + second(W * k1)
+
+
+class _WeightedSum(BoundKernel):
+    """``sum_j w_j k_j(z, z') w'_j`` of joined rows ``[z, w]``: see `WeightedSumKernel`."""
+
+    def __init__(self, kernel: WeightedSumKernel, Z: Array) -> None:
+        points, weights = kernel.split(Z)
+        self._split = kernel.split
+        self._parts = [(bind(part, points), weights[:, j]) for j, part in enumerate(kernel.kernels)]
+
+    def value(self, X: Array) -> Array:
+        points, weights = self._split(X)
+        K = np.zeros((len(X), len(self._parts[0][1])))
+        for j, (part, kept) in enumerate(self._parts):
+            K += weights[:, [j]] * part.value(points) * kept
+        return K
+
+    def value_and_pullback(self, X: Array) -> tuple[Array, Pullback]:
+        points, weights = self._split(X)
+        pulled = [part.value_and_pullback(points) for part, _ in self._parts]
+        kept = [one for _, one in self._parts]
+        K = np.zeros((len(X), len(kept[0])))
+        for j, (k, _) in enumerate(pulled):
+            K += weights[:, [j]] * k * kept[j]
+
+        def pullback(W: Array) -> Array:
+            in_points = np.zeros((*W.shape[:-1], points.shape[1]))
+            in_weights = np.empty((*W.shape[:-1], weights.shape[1]))
+            for j, (k, pull) in enumerate(pulled):
+                by_kernel = W * kept[j]
+                in_points += pull(by_kernel * weights[:, [j]])
+                in_weights[..., j] = np.einsum("...mt,mt->...m", by_kernel, k)
+            return np.concatenate([in_points, in_weights], axis=-1)
+
+        return K, pullback
 
 
 class _Power(BoundKernel):

@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from optimizer.composed_kernel import WeightedSumKernel
 from optimizer.kernel_gradients import bind, diag_and_gradient, value_and_pullback
 
 ARD = (0.3, 0.7, 1.9)
@@ -35,6 +36,8 @@ KERNELS = [
     DotProduct(0.5),
     ConstantKernel(0.7) * DotProduct(0.5) ** 2 + RBF(0.9),
     ExpSineSquared(0.8, 1.3),
+    WeightedSumKernel([RBF((0.3, 0.7))]),
+    WeightedSumKernel([2.0 * RBF(0.6), Matern(0.9, nu=2.5) + DotProduct(0.5)]),
 ]
 
 
