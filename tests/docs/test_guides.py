@@ -2,10 +2,14 @@
 
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bridges import CommandEnvironment
 from scenarios.cli import invoke
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bridges"
@@ -23,6 +27,12 @@ GUIDES = [
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# (\S+\.\w+)\n")
+
+
+def has_r():
+    if shutil.which("Rscript") is None:
+        return False
+    return subprocess.run(["Rscript", "-e", "library(jsonlite)"], capture_output=True).returncode == 0
 
 
 @pytest.mark.parametrize("name", GUIDES)
@@ -51,3 +61,20 @@ def test_links_between_guides_lead_somewhere():
     for page in FOLDER.glob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.skipif(not has_r(), reason="R with jsonlite is not installed")
+def test_the_program_in_r_is_an_environment(tmp_path):
+    page = (FOLDER / "command.md").read_text(encoding="utf-8")
+    (listing,) = [text for language, text in BLOCK.findall(page) if language == "r"]
+    (tmp_path / "model.R").write_text(listing)
+    policy = {"nurses north": (1, 20), "nurses south": (1, 20)}
+    clinics = CommandEnvironment(
+        ["Rscript", "model.R"], policy, ["north", "south"], budget=25, folder=tmp_path
+    )
+    clinics.reset(3)
+    first = clinics.step([10, 15]).values
+    assert first[0] == 4.0 and first[1] == pytest.approx(6.0, abs=0.6) and first[1] != 6.0
+    second = clinics.step([10, 15]).values
+    clinics.reset(3)
+    assert np.array_equal(clinics.step([10, 15]).values, first) and not np.array_equal(first, second)
