@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,26 +10,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bridges.extras import INSTALL, missing
-from bridges.unit_box import UnitBox
+from bridges.unit_box import SAME, UnitBox
 from optimizer.baselines import ObservingAgent
 from optimizer.composition import BaseComposition, Policies
 from optimizer.search_space import SearchSpace
 
 Array = NDArray[np.float64]
 
-STATEFUL = ("BaseGASampler", "BruteForceSampler", "CmaEsSampler", "GridSampler", "QMCSampler")
+STATEFUL = ("BaseGASampler", "BruteForceSampler", "GridSampler", "QMCSampler")
 """Samplers that keep their state in the study, which an agent builds anew at every `ask`."""
 
-LIBRARIES = {"GPSampler": ("torch", "pip install torch")}
+NOTING = ("CmaEsSampler",)
+"""Samplers that keep notes on the trials that they sampled themselves."""
+
+LIBRARIES = {"CmaEsSampler": ("cmaes", INSTALL), "GPSampler": ("torch", "pip install torch")}
 """What a sampler needs beside Optuna."""
 
 
 class OptunaAgent(ObservingAgent):
     """A sampler of Optuna that is asked for policies.
 
-    At every `ask` a study in memory is filled with what was told, and the sampler is seeded from the seed and
-    the number of rounds: like all agents, this one has no state but what it was told. The study's parameters
-    are the entries of the unit box over the policies (`UnitBox`). Failed rounds are failed trials.
+    For every policy a study in memory is filled with what was told, and the sampler is seeded from the seed
+    and the number of trials: like all agents, this one has no state but what it was told. The study's
+    parameters are the entries of the unit box over the policies (`UnitBox`). Failed rounds are failed trials.
+
+    CMA-ES keeps notes on its own trials. They are found again by asking what the sampler would have tried in
+    that trial's place: where it is what was told, the notes are those of then. A policy that the sampler did
+    not propose, such as one of a design, has none, and CMA-ES does not learn from it.
 
     Parameters
     ----------
@@ -75,8 +82,10 @@ class OptunaAgent(ObservingAgent):
                 f"sampler {type(made).__name__} keeps its state in the study, which an agent does not have; "
                 "accepted: a sampler that learns from trials alone, such as TPESampler or GPSampler"
             )
+        self._noting = any(kind.__name__ in NOTING for kind in type(made).__mro__)
         self.projected: list[bool] = []
-        self._told: list[tuple[Any, float]] = []
+        self._told: list[tuple[Array, float]] = []
+        self._notes: list[dict[str, Any]] = []  # of the first of those told
 
     def note(self, policies: Policies, values: Array) -> None:
         """Keep the points of the unit box and their values."""
@@ -84,32 +93,52 @@ class OptunaAgent(ObservingAgent):
 
     def ask(self, n: int = 1, context: Any = None) -> Policies:
         """The sampler's next points; of several, each is sampled while the earlier ones are running."""
+        while self._noting and len(self._notes) < len(self._told):
+            point, notes = self._sample(self._told[: len(self._notes)])
+            told = self._told[len(self._notes)][0]
+            own = np.abs(self.box.points(self.box.policy(point)[0][None])[0] - told).max(initial=0.0) <= SAME
+            self._notes.append(notes if own else {})
+        policies: list[Any] = []
+        for _ in range(n):
+            policy, moved = self.box.policy(self._sample(self._told, policies)[0])
+            policies.append(policy)
+            self.projected.append(moved)
+        return np.asarray(policies)
+
+    def _sample(
+        self, told: Sequence[tuple[Array, float]], running: Sequence[Any] = ()
+    ) -> tuple[Array, dict[str, Any]]:
+        """Return the point that the sampler tries after those told, while others run, and its notes on it."""
         import optuna
+        from optuna.trial import TrialState, create_trial
 
         unit = optuna.distributions.FloatDistribution(0.0, 1.0)
-        distributions: dict[str, optuna.distributions.BaseDistribution] = {
-            f"x{i}": unit for i in range(self.box.d)
-        }
-        seed = int(np.random.SeedSequence(self.seed, spawn_key=(self.rounds,)).generate_state(1)[0])
+        names = [f"x{i}" for i in range(self.box.d)]
+        distributions: dict[str, optuna.distributions.BaseDistribution] = dict.fromkeys(names, unit)
+        pending = self.box.points(np.asarray(running)) if len(running) else ()
+        trials = [*told, *((point, None) for point in pending)]
+        seed = int(np.random.SeedSequence(self.seed, spawn_key=(len(trials),)).generate_state(1)[0])
         with _quiet(optuna):
             study = optuna.create_study(
                 sampler=self._make(seed), direction="maximize" if self._sign > 0 else "minimize"
             )
-            for point, value in self._told:
-                lost = bool(np.isnan(value))
+            for t, (point, value) in enumerate(trials):
+                lost = value is not None and np.isnan(value)
+                state = (
+                    TrialState.RUNNING if value is None else TrialState.FAIL if lost else TrialState.COMPLETE
+                )
                 study.add_trial(
-                    optuna.trial.create_trial(
-                        state=optuna.trial.TrialState.FAIL if lost else optuna.trial.TrialState.COMPLETE,
+                    create_trial(
+                        state=state,
                         value=None if lost else value,
-                        params=dict(zip(distributions, point.tolist(), strict=True)),
+                        params=dict(zip(names, point.tolist(), strict=True)),
                         distributions=distributions,
+                        system_attrs=self._notes[t] if t < len(self._notes) else None,
                     )
                 )
-            trials = [study.ask(distributions) for _ in range(n)]
-        points = [[trial.params[x] for x in distributions] for trial in trials]
-        policies, moved = zip(*(self.box.policy(point) for point in points), strict=True)
-        self.projected += moved
-        return np.asarray(policies)
+            asked = study.ask(distributions)
+            notes = study.get_trials(deepcopy=False)[asked.number].system_attrs
+        return np.array([asked.params[name] for name in names]), dict(notes)
 
 
 def _named(sampler: str) -> Callable[[int], Any]:

@@ -7,6 +7,7 @@ from bridges.scipy_agent import SciPyAgent
 from optimizer.brought_agents import AgentFactory, register_agent
 
 OUTSIDE_AGENTS: dict[str, AgentFactory] = {
+    "optuna-cmaes": partial(OptunaAgent, sampler="CmaEsSampler", name="optuna-cmaes"),
     "optuna-gp": partial(OptunaAgent, sampler="GPSampler", name="optuna-gp"),
     "optuna-tpe": partial(OptunaAgent, sampler="TPESampler", name="optuna-tpe"),
     "scipy-de": partial(SciPyAgent, method="de"),

@@ -15,7 +15,7 @@ from bridges.unit_box import UnitBox
 from optimizer import Composition, SearchSpace
 from simulators import Environment, Outcomes, PolicySpace
 
-NAMES = ["optuna-tpe", "scipy-de", "scipy-nelder-mead"]
+NAMES = ["optuna-cmaes", "optuna-tpe", "scipy-de", "scipy-nelder-mead"]
 BEST = np.array([0.2, 0.5])
 
 
@@ -63,6 +63,14 @@ def test_ask_works_with_no_observation_and_with_one_and_at_any_time(name):
         agent.tell(x, x.sum(axis=1), context=float(hour))
     assert space.contains(agent.ask(3, context=2.0)).all()
     assert space.contains(np.asarray([agent.recommend().policy])).all()
+
+
+def test_cma_es_closes_in_on_the_best_policy_as_random_search_does_not():
+    ends = {}
+    for name in ("optuna-cmaes", "random"):
+        told = rounds(make_agent(name, Valley(), seed=1), Valley(), 90)
+        ends[name] = np.mean([one.objective for one in told[-20:]])
+    assert ends["optuna-cmaes"] < ends["random"] / 20
 
 
 def test_nelder_mead_finds_the_best_policy_to_three_digits():

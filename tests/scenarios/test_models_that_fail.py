@@ -110,7 +110,7 @@ def test_a_program_ends_with_the_step_that_its_time_limit_stops(faulty, policylo
     (tmp_path / path).write_text(
         text.replace("[environment.options]", "step_seconds = 1.0\n[environment.options]")
     )
-    code, _, err = policyloop("run", path, "--quiet", "--rounds", 3)
+    code, _, err = policyloop("run", path, "--quiet", "--rounds", 3, "--agents", "random")
     assert code == 1 and "took longer than 1 s" in err
     began, pid = time.monotonic(), int((tmp_path / "pid").read_text())
     while psutil.pid_exists(pid) and time.monotonic() - began < 5:
