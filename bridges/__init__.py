@@ -9,13 +9,13 @@ policyloop.check_packages()  # before an import below fails for a reason that no
 
 from bridges import outside_agents  # noqa: F401 - makes their names known
 from bridges.agents import initial_design, make_agent
-from bridges.feedback import composition, is_general, search_space
+from bridges.feedback import check_composition, composition, is_general, search_space
 from bridges.loop import Loop, Round, moment
 from bridges.optimum import Optimum, find_optimum
 from bridges.prior_outcomes import PriorOutcomes, prior_outcomes
 from bridges.priors import known_prior, learn_prior
 from bridges.seeds import as_int, stream
-from bridges.steps import Steps, Taken
+from bridges.steps import Steps, Taken, observe
 
 if TYPE_CHECKING:
     from bridges.command_environment import CommandEnvironment
@@ -39,6 +39,7 @@ __all__ = [
     "Steps",
     "Taken",
     "as_int",
+    "check_composition",
     "composition",
     "find_optimum",
     "initial_design",
@@ -47,6 +48,7 @@ __all__ = [
     "learn_prior",
     "make_agent",
     "moment",
+    "observe",
     "prior_outcomes",
     "search_space",
     "stream",

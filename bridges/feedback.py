@@ -50,6 +50,27 @@ def search_space(environment: Environment) -> SearchSpace:
     )
 
 
+def check_composition(environment: Environment) -> None:
+    """Try the environment's `compose` on two policies.
+
+    Raises
+    ------
+    ValueError
+        If it raises, or returns something else than one number a policy.
+    """
+    policies = search_space(environment).sample(2, np.random.default_rng(0))
+    try:
+        with np.errstate(all="ignore"):
+            values = np.shape(environment.compose(np.ones((2, len(environment.groups))), policies))
+    except Exception as error:
+        raise ValueError(
+            f"compose raises {type(error).__name__}: {error}; it must be g(outcomes, policies), for arrays "
+            "of shape (n, J) and (n, d)"
+        ) from error
+    if values != (2,):
+        raise ValueError(f"compose must return one number a policy: of two policies shape (2,), not {values}")
+
+
 def is_general(environment: Environment) -> bool:
     """Whether g is not linear in the outcomes, as far as the environment says: it names no weights."""
     return (

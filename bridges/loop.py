@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from bridges.feedback import observation
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Steps
+from bridges.steps import OneByOne, Steps, cause, checked
 from optimizer.agents import Agent
 from optimizer.composition import Policies
-from simulators.environment import Environment, Outcomes, SimulationError
+from simulators.environment import Environment, Outcomes
 
 Array = NDArray[np.float64]
 Status = Literal["ok", "partial", "failed"]
@@ -211,30 +211,12 @@ class Loop:
         try:
             if isinstance(outcomes, Exception):
                 raise outcomes
-            checked = self._checked(outcomes, J)
+            observed = checked(outcomes, J)
         except Exception as failure:  # the round's failure, not the study's
-            cause = " ".join(f"{type(failure).__name__}: {failure}".split())
-            return nothing, f"{cause} (policy {_text(policy)}, seed {seed})"
-        if np.isnan(checked.values).all():
+            return nothing, f"{cause(failure)} (policy {_text(policy)}, seed {seed})"
+        if np.isnan(observed.values).all():
             return nothing, f"every outcome is nan (policy {_text(policy)}, seed {seed})"
-        return checked, ""
-
-    @staticmethod
-    def _checked(outcomes: Any, J: int) -> Outcomes:
-        if not isinstance(outcomes, Outcomes):
-            raise SimulationError(f"step must return Outcomes, not {type(outcomes).__name__}")
-        values = np.array(outcomes.values, dtype=float)
-        if values.shape != (J,):
-            raise SimulationError(f"outcomes must have shape {(J,)}, one a group, not {values.shape}")
-        if np.isinf(values).any():
-            raise SimulationError(f"an outcome is infinite: {values.tolist()}")
-        noise = outcomes.noise_variance
-        if noise is not None:
-            noise = np.array(noise, dtype=float)
-            if noise.shape != (J,) or not (noise[~np.isnan(values)] >= 0).all():
-                raise SimulationError(f"noise variances must be {J} numbers, not negative: {noise.tolist()}")
-            noise[np.isnan(values)] = 0.0
-        return Outcomes(values, noise, outcomes.info)
+        return observed, ""
 
     def _tell(self, policy: Any, outcomes: Outcomes, context: float | None) -> None:
         values, noise = observation(self.agent, self.environment, outcomes, policy)

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from simulators.environment import Environment, Outcomes, SimulationError
 
 
@@ -56,5 +58,65 @@ class OneByOne:
             except Exception as failure:  # whatever a simulator raises is its round's failure
                 outcomes = failure
             except SystemExit as end:
-                outcomes = SimulationError(f"the simulator asked to exit with code {end.code}")
+                outcomes = _exit(end)
             yield Taken(which, outcomes, perf_counter() - began)
+
+
+def observe(environment: Environment, policy: Any, seed: int | None = None) -> Outcomes:
+    """Take one step outside a loop, and check what it returns.
+
+    Parameters
+    ----------
+    environment : Environment
+    policy : (d,) array, or candidate row
+    seed : int, optional
+        Reset the environment with it first.
+
+    Raises
+    ------
+    SimulationError
+        Whatever goes wrong, in one line.
+    """
+    try:
+        if seed is not None:
+            environment.reset(seed)
+        return checked(environment.step(policy), len(environment.groups))
+    except SystemExit as end:
+        raise SimulationError(str(_exit(end)), policy, seed) from end
+    except SimulationError:
+        raise
+    except Exception as failure:
+        raise SimulationError(cause(failure), policy, seed) from failure
+
+
+def checked(outcomes: Any, J: int) -> Outcomes:
+    """What a step returned, as numbers of the right shape: values (J,), and noise variances (J,) or None.
+
+    Raises
+    ------
+    SimulationError
+        If they are something else, or infinite.
+    """
+    if not isinstance(outcomes, Outcomes):
+        raise SimulationError(f"step must return Outcomes, not {type(outcomes).__name__}")
+    values = np.array(outcomes.values, dtype=float)
+    if values.shape != (J,):
+        raise SimulationError(f"outcomes must have shape {(J,)}, one a group, not {values.shape}")
+    if np.isinf(values).any():
+        raise SimulationError(f"an outcome is infinite: {values.tolist()}")
+    noise = outcomes.noise_variance
+    if noise is not None:
+        noise = np.array(noise, dtype=float)
+        if noise.shape != (J,) or not (noise[~np.isnan(values)] >= 0).all():
+            raise SimulationError(f"noise variances must be {J} numbers, not negative: {noise.tolist()}")
+        noise[np.isnan(values)] = 0.0
+    return Outcomes(values, noise, outcomes.info)
+
+
+def cause(failure: Exception) -> str:
+    """An exception in one line, with its type."""
+    return " ".join(f"{type(failure).__name__}: {failure}".split())
+
+
+def _exit(end: SystemExit) -> SimulationError:
+    return SimulationError(f"the simulator asked to exit with code {end.code}")

@@ -145,6 +145,10 @@ def check(scenario: Scenario) -> Environment:
         An unknown or impossible environment or agent.
     """
     environment = build_environment(scenario, trial=1)
+    try:
+        bridges.check_composition(environment)
+    except ValueError as error:
+        raise UserError(f"{scenario.source}: environment: {one_line(error)}") from error
     if scenario.prior.source == "environment":
         try:
             bridges.known_prior(environment)

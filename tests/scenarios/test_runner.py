@@ -165,8 +165,10 @@ def test_a_failing_simulator_does_not_stop_the_study(scenario_file, policyloop, 
     assert len(frame) == 40 and (frame["status"] == "failed").sum() == 4
 
 
-def test_a_simulator_that_fails_while_kernels_are_learned_leaves_nothing(scenario_file, policyloop, tmp_path):
-    path = scenario_file(options="fail_at = [4]")
+def test_a_simulator_that_always_fails_while_kernels_are_learned_leaves_nothing(
+    scenario_file, policyloop, tmp_path
+):
+    path = scenario_file(options=f"fail_at = {list(range(1, 20))}")
     code, _, error = policyloop("run", path, "--out", tmp_path / "s.sqlite", "--quiet")
     assert code == 1 and "the pump broke" in error and error.count("\n") == 1
     assert [one.name for one in tmp_path.iterdir()] == ["small.toml"]
