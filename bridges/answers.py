@@ -10,6 +10,22 @@ from numpy.typing import NDArray
 from simulators.environment import SimulationError
 
 
+def group_names(groups: Any) -> tuple[str, ...]:
+    """The names of the groups, as they were given.
+
+    Raises
+    ------
+    ValueError
+        If they are no list of names that differ.
+    """
+    named = isinstance(groups, Sequence) and not isinstance(groups, str)
+    if not named or not groups or not all(isinstance(group, str) for group in groups):
+        raise ValueError(f"groups={groups!r} must be a list of names, at least one")
+    if len(set(groups)) < len(groups):
+        raise ValueError(f"groups={list(groups)!r} must differ from each other")
+    return tuple(groups)
+
+
 def read_answer(answer: Any, groups: Sequence[str]) -> NDArray[np.float64]:
     """Outcomes of every group, from an answer by group.
 

@@ -1,15 +1,14 @@
 """Any program as an environment: a policy on its standard input, outcomes on its standard output, as JSON."""
 
-import contextlib
 import json
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bridges.bounded_program import OverLimit, run_program
 from bridges.declared import DeclaredEnvironment, Policy
 from simulators.environment import SimulationError
 from simulators.options import number
@@ -33,7 +32,8 @@ class CommandEnvironment(DeclaredEnvironment):
     policy, groups
         See `DeclaredEnvironment`.
     seconds : float, default=600
-        Time limit of a step; the program and all that it has started are then killed.
+        Time limit of a step; the program and all that it has started are then killed. What it leaves behind
+        after its end is killed as well, unless that has made itself a session of its own.
     folder : str or Path, optional
         Where the program runs; the working folder unless given.
     variables : mapping, optional
@@ -73,50 +73,27 @@ class CommandEnvironment(DeclaredEnvironment):
 
     def simulate(self, policy: dict[str, float], seed: int) -> Any:
         """Run the program once; see `DeclaredEnvironment.simulate`."""
-        out, err, code = self._run(json.dumps({"policy": policy, "seed": seed}) + "\n")
         name = Path(self.command[0]).name
+        message = json.dumps({"policy": policy, "seed": seed}) + "\n"
+        try:
+            out, err, code = run_program(
+                self.command, message, self.seconds, self.folder, {**os.environ, **self._variables}
+            )
+        except OSError as error:
+            raise SimulationError(f"{self.command[0]} cannot be started: {error.strerror}") from error
+        except OverLimit as limit:
+            raise SimulationError(f"{name} {limit.why} and was killed{_tail(limit.err)}") from None
         if code < 0:
             raise SimulationError(f"{name} was killed by {signal.Signals(-code).name}{_tail(err)}")
         if code > 0:
             raise SimulationError(f"{name} ended with exit code {code}{_tail(err)}")
         try:
-            answer = json.loads(out)
+            return json.loads(out)
         except ValueError:
             raise SimulationError(
-                f"{name} must write one JSON object, and nothing else, to standard output; "
+                f"{name} must write one JSON object or list, and nothing else, to standard output; "
                 f"it wrote {_short(out)}{_tail(err)}"
             ) from None
-        return answer
-
-    def _run(self, message: str) -> tuple[str, str, int]:
-        """Run the program on a message: what it wrote to both outputs, and its exit code."""
-        try:
-            program = subprocess.Popen(
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=self.folder,
-                env={**os.environ, **self._variables},
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                start_new_session=True,  # so that all it starts can be killed with it
-            )
-        except OSError as error:
-            raise SimulationError(f"{self.command[0]} cannot be started: {error.strerror}") from error
-        try:
-            out, err = program.communicate(message, timeout=self.seconds)
-        except subprocess.TimeoutExpired:
-            _kill(program)
-            err = program.communicate()[1]
-            raise SimulationError(
-                f"{Path(self.command[0]).name} took longer than {self.seconds:g} s and was killed{_tail(err)}"
-            ) from None
-        except BaseException:
-            _kill(program)
-            raise
-        return out, err, program.returncode
 
     def _program(self, word: str) -> str:
         """Where a program is: on the path, or, if the word names a file, from the folder that it runs in."""
@@ -128,11 +105,6 @@ class CommandEnvironment(DeclaredEnvironment):
             why = "is not executable" if there else "is not there" if os.sep in word else "is not on the PATH"
             raise ValueError(f"command: program {word!r} {why}; install it, or name its file")
         return found
-
-
-def _kill(program: "subprocess.Popen[str]") -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(program.pid, signal.SIGKILL)
 
 
 def _tail(err: str) -> str:

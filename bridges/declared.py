@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
-from bridges.answers import read_answer
+from bridges.answers import group_names, read_answer
 from simulators.environment import Environment, Outcomes, SimulationError
 from simulators.options import choice, number, per_group
 from simulators.policy_space import PolicySpace
@@ -68,12 +68,8 @@ class DeclaredEnvironment(Environment):
         noise_variance: float | Sequence[float] | None = None,
         whole: Sequence[str] = (),
     ) -> None:
-        if isinstance(groups, str) or not groups or not all(isinstance(g, str) for g in groups):
-            raise ValueError(f"groups={groups!r} must be a list of names, at least one")
-        self.groups = tuple(groups)
+        self.groups = group_names(groups)
         J = len(self.groups)
-        if len(set(self.groups)) < J:
-            raise ValueError(f"groups={list(groups)!r} must differ from each other")
         self.group_units = (group_units,) * J if isinstance(group_units, str) else tuple(group_units)
         if len(self.group_units) != J:
             raise ValueError(f"group_units={group_units!r} must be one unit, or {J}, one a group")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bridges.extras import missing
+from bridges.steps import observe
 from simulators.environment import Environment, SimulationError
 
 try:
@@ -79,7 +80,7 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
         given = int(action) if space.finite else np.asarray(action, dtype=float)
         feasible = bool(space.contains(np.asarray([given]))[0])
         policy = given if feasible else space.project(given)
-        values = np.array(self.environment.step(policy).values, dtype=float)
+        values = observe(self.environment, policy).values
         lost = [g for g, value in zip(self.environment.groups, values, strict=True) if not np.isfinite(value)]
         if lost:
             raise SimulationError(f"the outcome of {', '.join(lost)} is missing: no reward", policy)

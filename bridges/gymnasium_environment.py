@@ -50,7 +50,8 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         Names of the groups.
     act : callable or str, optional
         From a policy (d,) and an observation to an action: the controller that the policy tunes. Without it,
-        the policy itself is the action of every step.
+        the policy itself is the action of every step, an entry for each number of the action; where those
+        are whole, the nearest ones.
     steps : int, default=1000
         Length of an episode, at most.
     env_options : mapping, optional
@@ -84,12 +85,16 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         if self._steps < 1:
             raise ValueError(f"steps={steps!r} must be a whole number, 1 or more")
         try:
-            self._make().close()
+            made = self._make()
+            space = made.action_space
+            made.close()
         except Exception as error:
             if isinstance(error, ValueError):
                 raise
             cause = " ".join(f"{type(error).__name__}: {error}".split())
             raise ValueError(f"env={env!r} cannot be made: {cause}") from error
+        if act is None:
+            _check_constant(space, self.policy_space.d)
 
     def _make(self) -> Any:
         if callable(self._env):
@@ -131,8 +136,20 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         return self._outcomes(episode)
 
 
+def _check_constant(space: Any, d: int) -> None:
+    """Refuse what cannot be an action by itself."""
+    if space.shape is None:
+        raise ValueError(f"act=None: an action of {space} is not a list of numbers; accepted: a function")
+    size = int(np.prod(space.shape))
+    if size != d:
+        raise ValueError(
+            f"policy has {d} entries, an action of {space} has {size}; without act the policy is the action"
+        )
+
+
 def _constant(space: Any, policy: Any) -> Any:
     """A policy as an action of the space, in its shape and type."""
-    if space.shape == () and np.issubdtype(space.dtype, np.integer):
-        return int(round(policy[0]))
-    return policy.astype(space.dtype).reshape(space.shape)
+    if np.issubdtype(space.dtype, np.integer):
+        policy = np.rint(policy)
+    action = policy.astype(space.dtype).reshape(space.shape)
+    return action if action.ndim else action.item()

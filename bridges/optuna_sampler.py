@@ -10,15 +10,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import LinearConstraint
 
 from bridges import optuna_space
-from bridges.answers import read_answer
+from bridges.answers import group_names, read_answer
 from bridges.extras import missing
 from bridges.feedback import composition as composition_of
 from optimizer.composition import BaseComposition, Composition
@@ -67,10 +68,15 @@ def report_outcomes(
         afterwards teaches those groups that it reported.
     noise_variance : mapping or sequence, optional
         Variance of each outcome's noise, where it is known.
+
+    Raises
+    ------
+    ValueError
+        If a value is no number; names its group.
     """
-    trial.set_user_attr(OUTCOMES, _plain(outcomes))
+    trial.set_user_attr(OUTCOMES, _plain("outcome", outcomes))
     if noise_variance is not None:
-        trial.set_user_attr(NOISE, _plain(noise_variance))
+        trial.set_user_attr(NOISE, _plain("noise_variance", noise_variance))
 
 
 class AgentSampler(BaseSampler):
@@ -123,7 +129,7 @@ class AgentSampler(BaseSampler):
     ) -> None:
         if agent not in GP_AGENTS:
             raise ValueError(f"agent={agent!r}; accepted: {', '.join(GP_AGENTS)}")
-        self.groups = (groups,) if isinstance(groups, str) else tuple(groups)
+        self.groups = group_names([groups] if isinstance(groups, str) else groups)
         self.agent = agent
         self._weights, self._compose, self._constraint = weights, compose, constraint
         self._prior, self._seed = prior, seed
@@ -169,9 +175,10 @@ class AgentSampler(BaseSampler):
         self._common = IntersectionSearchSpace()
         self._learner: GPAgent | None = None
         self._told: set[int] = set()
+        self._warned: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        passing = ("_independent", "_lock", "_study", "_common", "_learner", "_told")
+        passing = ("_independent", "_lock", "_study", "_common", "_learner", "_told", "_warned")
         return {key: value for key, value in vars(self).items() if key not in passing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -181,6 +188,20 @@ class AgentSampler(BaseSampler):
     def reseed_rng(self) -> None:
         """Draw anew in another worker what is sampled independently."""
         self._independent.reseed_rng()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Refuse a study that is not ours to sample.
+
+        Raises
+        ------
+        ValueError
+            If it has several directions.
+        """
+        if len(study.directions) > 1:
+            raise ValueError(
+                f"directions: the study has {len(study.directions)}; accepted: one, that of the "
+                "objective which the groups make up"
+            )
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The parameters that the agent chooses."""
@@ -216,7 +237,7 @@ class AgentSampler(BaseSampler):
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Check what was reported.
+        """Check what was reported, and warn once of each parameter that is not sampled as the trial asks.
 
         Raises
         ------
@@ -224,6 +245,7 @@ class AgentSampler(BaseSampler):
             If a completed trial did not report every group as a number, or its value is not their
             composition.
         """
+        self._warn_of(trial.distributions)
         if state is not TrialState.COMPLETE or GP_AGENTS[self.agent][0] == "aggregate":
             return
         if OUTCOMES not in trial.user_attrs:
@@ -246,6 +268,23 @@ class AgentSampler(BaseSampler):
                 "give the sampler the objective's weights, or compose"
             )
 
+    def _warn_of(self, suggested: Mapping[str, BaseDistribution]) -> None:
+        for label, distribution in suggested.items():
+            if label in self._warned or distribution.single():
+                continue
+            if not optuna_space.is_numeric(distribution):
+                problem = f"is {distribution}, no number: its values are random"
+            elif self._space is None or self._space.get(label) == distribution:
+                continue
+            elif label in self._space:
+                problem = (
+                    f"is {self._space[label]} in the search space, but the trial suggests {distribution}"
+                )
+            else:
+                problem = "is not in the search space: its values are random"
+            self._warned.add(label)
+            warnings.warn(f"parameter {label!r} {problem}", stacklevel=2)
+
     def _composition(self, sense: Literal["maximize", "minimize"]) -> BaseComposition:
         J = len(self.groups)
         if self._known is not None:
@@ -256,7 +295,6 @@ class AgentSampler(BaseSampler):
 
     def _taught(self, study: Study, space: dict[str, BaseDistribution], trials: list[FrozenTrial]) -> GPAgent:
         """The agent, told what it has not been told yet; a new one for another study or search space."""
-        self._raise_error_if_multi_objective(study)
         now = (id(study._storage), study._study_id, list(space.items()))
         if self._learner is None or now != self._study:
             self._study, self._told = now, set()
@@ -323,12 +361,18 @@ def _check_space(space: dict[str, Any] | None, constraint: LinearConstraint | No
             )
 
 
-def _plain(values: Any) -> Any:
+def _plain(what: str, values: Any) -> Any:
     """Numbers that JSON takes, by group or in order."""
     if isinstance(values, Mapping):
-        return {str(group): _number(value) for group, value in values.items()}
-    return [_number(value) for value in values]
+        return {str(group): _number(f"{what} of {group!r}", value) for group, value in values.items()}
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{what}s={values!r} must be one number a group")
+    return [_number(f"{what} {index}", value) for index, value in enumerate(values)]
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None or np.isnan(value) else float(value)
+def _number(what: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, SupportsFloat) or np.size(value) != 1:  # type: ignore[arg-type]
+        raise ValueError(f"{what} is {value!r}; accepted: a number, nan or None")
+    return None if np.isnan(number := float(value)) else number

@@ -1,6 +1,7 @@
 """An environment as UM-Bridge models, served over HTTP: for clients in Python, C++, R, MATLAB or Julia."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bridges.extras import missing
+from bridges.steps import observe
 from simulators.environment import Environment, SimulationError
 
 try:
@@ -28,7 +30,7 @@ class OutcomesModel(umbridge.Model):  # type: ignore[misc]
     """An environment's outcomes: one input vector, the policy; one output vector, an outcome a group.
 
     In a finite space the policy is a candidate's row. The configuration may hold a `seed` of the noise, and
-    of the memory if there is one; without it the noise stream goes on.
+    of the memory if there is one, and nothing else; without it the noise stream goes on.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class OutcomesModel(umbridge.Model):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If the policy is outside the space, or the seed is none.
+            If the policy is outside the space, or the configuration holds anything but a seed.
         SimulationError
             If the step fails, or a group is missing: the protocol has no word for that.
         """
@@ -74,12 +76,12 @@ class OutcomesModel(umbridge.Model):  # type: ignore[misc]
     ) -> tuple[Any, NDArray[np.float64]]:
         space = self.environment.policy_space
         policy = space.check(parameters[0][0] if space.finite else parameters[0])
-        if "seed" in config:
-            seed = config["seed"]
-            if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-                raise ValueError(f"config: seed = {seed!r}; accepted: a whole number, 0 or more")
-            self.environment.reset(seed)
-        values = np.asarray(self.environment.step(policy).values, dtype=float)
+        if unknown := [key for key in config if key != "seed"]:
+            raise ValueError(f"config: unknown key {unknown[0]!r}; accepted: 'seed'")
+        seed = config.get("seed")
+        if "seed" in config and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise ValueError(f"config: seed = {seed!r}; accepted: a whole number, 0 or more")
+        values = observe(self.environment, policy, seed).values
         lost = [g for g, value in zip(self.environment.groups, values, strict=True) if not np.isfinite(value)]
         if lost:
             raise SimulationError(f"the outcome of {', '.join(lost)} is missing", policy)
@@ -178,13 +180,34 @@ def application(models: list[umbridge.Model]) -> web.Application:
 async def _failures_in_words(request: web.Request, handler: Any) -> web.StreamResponse:
     """Answer an exception as the protocol's error, which clients show; umbridge itself says nothing."""
     try:
+        if request.method == "POST":
+            _check_request(await request.text(), request.path)
         answer: web.StreamResponse = await handler(request)
         return answer
     except web.HTTPException:
         raise
     except Exception as failure:
         words = {"type": type(failure).__name__, "message": " ".join(str(failure).split())}
-        return web.json_response({"error": words}, status=500)
+        return web.json_response({"error": words}, status=400 if isinstance(failure, ValueError) else 500)
+
+
+def _check_request(text: str, path: str) -> None:
+    """Refuse what umbridge takes for granted: that a request has its keys, and each its type."""
+    try:
+        asked = json.loads(text)
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict) or not isinstance(asked.get("name"), str):
+        raise ValueError("the request must be a JSON object with the name of a model, {'name': .., ..}")
+    if not isinstance(asked.get("config", {}), dict):
+        raise ValueError(f"config={asked['config']!r}; accepted: an object, such as {{'seed': 1}}")
+    vectors = asked.get("input")
+    if path == "/Evaluate" and not (isinstance(vectors, list) and all(map(_is_vector, vectors))):
+        raise ValueError(f"input={vectors!r}; accepted: a list of vectors, such as [[0.5, 0.2]]")
+
+
+def _is_vector(given: object) -> bool:
+    return isinstance(given, list) and all(isinstance(x, int | float) for x in given)
 
 
 async def _listen(runner: web.AppRunner, host: str, port: int) -> None:

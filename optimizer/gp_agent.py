@@ -141,9 +141,10 @@ class GPAgent(Agent):
         t = self.rounds + len(waiting)
         if self._model is None:
             return self.space.sobol(t + n, self.seed)[t:]
+        cautious = self._cautious(self._model)
         if self.acquisition == "ts" or (n == 1 and not waiting):  # draws differ by themselves
-            return np.asarray([self._choose(self._model, t + 1, rng) for _ in range(n)])
-        model, chosen = copy.deepcopy(self._model), []
+            return np.asarray([self._choose(cautious, t + 1, rng) for _ in range(n)])
+        model, chosen = copy.deepcopy(cautious), []
         for policy in waiting:
             _hallucinate(model, policy)
         for i in range(n):
@@ -152,6 +153,27 @@ class GPAgent(Agent):
             if i + 1 < n:
                 _hallucinate(model, policy)
         return np.asarray(chosen)
+
+    def _cautious(self, model: Model, *, asking: bool = True) -> Model:
+        """The model as a search sees it: where policies failed, it expects little.
+
+        A policy that failed has no value and teaches none, but an agent that forgot it would ask for it for
+        ever. So for the search alone it is as if every group had returned the bad end of its credible
+        interval: near what was observed that says little, elsewhere it leads away. Where failures go on while
+        asking, it is the bad end of the prior's interval, which leads away from what the model is sure of.
+        Where time goes on, a failure says nothing of the next moment.
+        """
+        failed, streak = self._history.failures()
+        if not len(failed) or self._clock is not None:
+            return model
+        model, lasting = copy.deepcopy(model), len(failed) - streak if asking else len(failed)
+        for i, policy in enumerate(failed):
+            at = np.asarray([policy])
+            means, variances = model.predict_groups(at)
+            spread = self._prior_variances(at) if i > lasting else variances
+            better = np.sign(model.composition.sign * model.composition.slopes(means, at))
+            model.observe(at, means - better * CREDIBLE * np.sqrt(spread))
+        return model
 
     def _choose(self, model: Model, t: int, rng: Callable[[], np.random.Generator]) -> Any:
         if self.acquisition == "ts":
@@ -174,10 +196,15 @@ class GPAgent(Agent):
     def _prior_deviation(self, policies: Policies) -> float:
         """Largest standard deviation of the objective before any observation."""
         assert self._prior is not None
-        features = self._features(policies)
         means = np.stack([prior_mean_at(mean, policies) for mean in self._prior.means], axis=1)
-        variances = np.stack([kernel.diag(features) for kernel in self._prior.kernels], axis=1)
+        variances = self._prior_variances(policies)
         return float(np.sqrt(np.fmax.reduce(self.composition.moments(means, variances, policies)[1])))
+
+    def _prior_variances(self, policies: Policies) -> Array:
+        """Variances of the groups (n, J) before any observation."""
+        assert self._prior is not None
+        features = self._features(policies)
+        return np.stack([kernel.diag(features) for kernel in self._prior.kernels], axis=1)
 
     def _best_of_a_draw(self, model: Model, rng: np.random.Generator) -> Any:
         """Thompson sampling: where one draw of every group, composed, is best."""
@@ -207,7 +234,7 @@ class GPAgent(Agent):
     ) -> None:
         """Learn from observations (n, J), or (n,) for aggregate feedback; see `Agent.tell`.
 
-        A missing group (nan) skips that group's update only.
+        A missing group (nan) skips that group's update only. A failed policy teaches nothing, and is avoided.
         """
         self._set_context(context)
         policies = self.as_policies(policies)
@@ -290,7 +317,8 @@ class GPAgent(Agent):
             policy = self.space.sobol(1, self.seed)[0] if best is None else best
             return Recommendation(policy, *(float("nan"),) * 3, best_observed=best, best_observed_value=value)
         acquisition = acquisition_kinds(self.composition).mean
-        policy = maximise(self.space, self._model, acquisition, self.rng, self._history)
+        cautious = self._cautious(self._model, asking=False)
+        policy = maximise(self.space, cautious, acquisition, self.rng, self._history)
         at = np.asarray([policy])
         groups: dict[str, Array] = {}
         means, variances = self._model.predict_groups(at)

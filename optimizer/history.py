@@ -59,6 +59,12 @@ class History:
         """Policies told with at least one finite observation."""
         return self.policies[np.isfinite(self.Y).any(axis=1)]
 
+    def failures(self) -> tuple[Policies, int]:
+        """Policies told without any finite observation, and how many of them were told last in a row."""
+        lost = np.array(~np.isfinite(self.Y).any(axis=1))
+        succeeded = np.flatnonzero(~lost)
+        return self.policies[lost], len(lost) - (int(succeeded[-1]) + 1 if len(succeeded) else 0)
+
     def suffices(self, observations: int) -> bool:
         """Whether so many policies were observed, and every group in at least two of them."""
         Y = np.isfinite(self.Y)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
+from contextlib import redirect_stdout
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +32,8 @@ def check(
 ) -> int:
     """Check that a simulator keeps the contract: seeds, shapes, limits, composition, noise, copies, speed.
 
-    Takes a few dozen steps. The exit code is 1 where something is found.
+    Takes a few dozen steps. Of a scenario, it tells too what `policyloop run` would refuse. What the model
+    prints goes to standard error. The exit code is 1 where something is found.
 
     For example:
 
@@ -43,14 +46,16 @@ def check(
     import bridges  # noqa: F401  # its environments are known from now on
     from simulators import check_environment
 
-    environment = environment_of(target, options_of(option or []))
-    began = perf_counter()
-    findings = check_environment(environment)
-    seconds = perf_counter() - began
+    options = options_of(option or [])
+    with redirect_stdout(sys.stderr):  # what the model itself prints is no finding
+        environment = environment_of(target, options)
+        began = perf_counter()
+        findings = refusals(target) + check_environment(environment, lambda: environment_of(target, options))
+        seconds = perf_counter() - began
     groups, labels = getattr(environment, "groups", ()), environment.policy_space.labels
     typer.echo(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
     for finding in findings:
-        typer.echo(f"- {' '.join(finding.split())}")
+        typer.echo(f"- {finding}")
     if findings:
         typer.echo(f"{len(findings)} found")
         return SIMULATOR
@@ -77,14 +82,31 @@ def environment_of(target: str, options: dict[str, Any]) -> Environment:
     from scenarios.catalogue import load
     from scenarios.tasks import build_environment
 
-    if target.endswith(".toml"):
-        if options:
-            raise UserError("command line: --option is accepted only without a scenario, which has its own")
-        return build_environment(load(target), trial=1)
+    if target.endswith(".toml") and options:
+        raise UserError("command line: --option is accepted only without a scenario, which has its own")
     try:
+        if target.endswith(".toml"):
+            return build_environment(load(target), trial=1)
         return simulators.make(target, **options)
     except (ValueError, TypeError, OSError) as error:
         raise UserError(one_line(error)) from error
+    except SystemExit as end:
+        raise UserError(f"{target}: the simulator asked to exit ({end.code}) when it was made") from end
+
+
+def refusals(target: str) -> list[str]:
+    """Return why a run of a scenario would be refused before its first round; none without a scenario."""
+    from scenarios import tasks
+    from scenarios.catalogue import load
+
+    if target.endswith(".toml"):
+        try:
+            tasks.check(load(target))
+        except UserError as error:
+            return [str(error)]
+        except SystemExit as end:
+            return [f"{target}: something asked to exit ({end.code}) before the first round"]
+    return []
 
 
 def options_of(given: list[str]) -> dict[str, Any]:

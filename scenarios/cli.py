@@ -188,7 +188,9 @@ def plot(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Folder for the figures.", show_default="SCENARIO-figures beside the study"
+            metavar="FOLDER",
+            help="Folder for the figures.",
+            show_default="NAME-figures beside NAME.study.sqlite",
         ),
     ] = None,
     bound: Annotated[
@@ -217,7 +219,7 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="A .csv or .parquet file.", show_default="SCENARIO.csv beside the study"
+            metavar="FILE", help="A .csv or .parquet file.", show_default="NAME.csv beside NAME.study.sqlite"
         ),
     ] = None,
     force: Force = False,
@@ -244,7 +246,13 @@ app.add_typer(new, name="new", rich_help_panel=None)
 def _open(path: Path) -> Study:
     from scenarios.study import Study
 
-    return Study(path)
+    study = Study(path, damaged=True)
+    if study.damage:
+        tell(
+            f"{path}: the study is damaged ({study.damage}): going on with the {len(study.rounds())} rounds "
+            "that can be read; some of these may have changed"
+        )
+    return study
 
 
 def _stem(study: Path) -> str:
@@ -252,7 +260,7 @@ def _stem(study: Path) -> str:
 
 
 def invoke(arguments: list[str]) -> int:
-    """Run one command line and return its exit code: 0, 1 (simulator), 2 (user), 130 (Ctrl-C).
+    """Run one command line and return its exit code: 0, 1 (simulator), 2 (user), 130 (interrupted).
 
     An error is one line on standard error; `--debug` shows its traceback before.
     """
@@ -264,7 +272,7 @@ def invoke(arguments: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message(), err=True)
         elif error.format_message():
-            tell(f"{one_line_of(error.format_message())} (try: policyloop --help)")
+            tell(f"{one_line_of(error.format_message())} (try: {_command_of(arguments)} --help)")
         return USER
     except (KeyboardInterrupt, typer.Abort):
         tell("stopped")
@@ -287,6 +295,18 @@ def invoke(arguments: list[str]) -> int:
         return SIMULATOR
 
 
+def _command_of(arguments: list[str]) -> str:
+    """Return the command that a command line names; not every error in arguments knows its own."""
+    group: Any = typer.main.get_command(app)
+    words = ["policyloop"]
+    for word in arguments:
+        group = getattr(group, "commands", {}).get(word)
+        if group is None:
+            break
+        words.append(word)
+    return " ".join(words)
+
+
 def one_line_of(text: str) -> str:
     """Return a text with all white space folded."""
     return " ".join(text.split())
@@ -296,6 +316,9 @@ def main() -> NoReturn:
     """Run the command line of this process; a scheduler's SIGTERM ends it as Ctrl-C does."""
     import signal
 
+    from scenarios.interrupts import exit_code, interrupt
+
     # Not the handler of SIGINT, which a shell sets to "ignore" for what it runs in the background.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(invoke(sys.argv[1:]))
+    signal.signal(signal.SIGTERM, interrupt)
+    code = invoke(sys.argv[1:])
+    sys.exit(exit_code() if code == INTERRUPTED else code)

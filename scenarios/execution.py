@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -103,14 +104,31 @@ def finish(
         if died is None:
             return
         deaths = deaths + 1 if _stored(store) == before else 1
+        where = _in_flight(store, scenario, share, force)
         if deaths == GIVE_UP:
-            died.add_note(
-                f"it happened {GIVE_UP} times in a row; with step_seconds in [environment] each step "
-                "runs in a process of its own, whose death costs one round"
-            )
+            died.add_note(f"it happened {GIVE_UP} times in a row{where}{_remedy(scenario)}")
             raise died
-        log.warning("%s; its rounds are handed to another", died)
-        show.note(f"{died}; its rounds are handed to another")
+        log.info("%s%s; its rounds are handed to another", died, where)
+        show.note(f"{died}{where}; its rounds are handed to another")
+
+
+def _in_flight(store: Store, scenario: Scenario, share: Share, force: Workforce) -> str:
+    """Return in words which trials worker processes were in; they begin them in order."""
+    if force.host != "":  # a cluster has workers that nobody here counts
+        return ""
+    trials = [
+        f"trial {trial} of {label}" for trial, label in unfinished(store, scenario, share)[: force.jobs]
+    ]
+    return f" (in {' or '.join(trials)})" if trials else ""
+
+
+def _remedy(scenario: Scenario) -> str:
+    if scenario.environment.limited:
+        return ""
+    return (
+        "; with step_seconds in [environment], or --step-timeout, child processes take the steps, and the "
+        "death of one costs its round alone"
+    )
 
 
 def _attempt(
@@ -125,7 +143,8 @@ def _attempt(
     """Run the tasks; return how workers died, None where all is done."""
 
     def stopped() -> None:
-        show.note("finishing the rounds in flight; Ctrl-C again stops at once")
+        again = "Ctrl-C again" if interrupts.asked == signal.SIGINT else "a second SIGTERM"
+        show.note(f"finishing the rounds in flight; {again} stops at once")
 
     collector = Collector(store, seen, host=force.host, stopped=stopped)
     interrupts = Interrupts(collector.stop, urgent=lambda: collector.error is not None)

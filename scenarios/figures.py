@@ -190,8 +190,9 @@ def regret_figure(
     kind = "Average" if average else "Cumulative"
     axes.set_xlabel("round")
     axes.set_ylabel(f"{kind.lower()} {measure} ({unit})")
-    band = "mean and 95 % band" if trials >= _FEWEST else "mean"
-    band = f"{band} over {trials} trials" if trials > 1 else "one trial"
+    band = f"mean and 95 % band over {trials} trials" if trials > 1 else "one trial"
+    if 1 < trials < _FEWEST:
+        band = f"mean over {trials} trials, too few for a band"
     axes.set_title(f"{study.scenario.name}: {kind.lower()} {measure}, {band}", fontsize=10, loc="left")
     axes.set_xlim(1, study.scenario.rounds if study.scenario.rounds > 1 else 1.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -16,7 +16,7 @@ _STYLES: dict[str, tuple[str, LineStyle]] = {
     "d-ei": ("#009E73", "-"),
     "d-mpi": ("#CC79A7", "-"),
     "uniform": ("#7F7F7F", (0, (5, 1))),
-    "current": ("#000000", (0, (1, 1))),
+    "current": ("#000000", (0, (5, 1, 1, 1, 1, 1))),
     "random": ("#B8860B", (0, (3, 1, 1, 1))),
 }
 _OTHERS: tuple[tuple[str, LineStyle], ...] = (

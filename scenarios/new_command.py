@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import keyword
 import re
 import sys
@@ -25,6 +26,8 @@ FILES = {
     "simulator": "{package}/simulator.py",
     "test": "tests/test_{package}.py",
 }
+
+IMPORTED = ("Environment", "Outcomes", "PolicySpace", "Bounds", "LinearConstraint")  # by the template
 
 
 @new.callback()
@@ -60,13 +63,46 @@ def class_name(name: str) -> str:
     return "".join(part.capitalize() for part in re.split("[-_]", name))
 
 
+def unusable(name: str) -> str:
+    """Return why a simulator cannot have a name, "" where it can."""
+    import simulators
+
+    package, of_class = name.replace("-", "_"), class_name(name)
+    if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 60:
+        return "cannot be used; accepted: small letters (a-z), digits and hyphens, a letter first, 60 at most"
+    if keyword.iskeyword(package) or keyword.iskeyword(of_class):
+        return "is a word of the language Python; accepted: any other name"
+    if of_class in IMPORTED:
+        return f"would call its class {of_class}, a name that it imports; accepted: any other name"
+    if name in simulators.names():
+        return "is the name of an environment already, see policyloop list; accepted: any other name"
+    ours = {*policyloop.PACKAGES, "policyloop", "tests"}
+    if package in ours | sys.stdlib_module_names or _installed(name, package):
+        return f"is taken: {package} is another package; accepted: any other name"
+    return ""
+
+
+def _installed(name: str, package: str) -> bool:
+    """Return whether a distribution or a module of this name is there; a mere folder is none."""
+    from importlib.metadata import PackageNotFoundError, distribution  # slow to import
+
+    spec = importlib.util.find_spec(package)
+    if spec is not None and spec.origin is not None:
+        return True
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
 def write_simulator(name: str, folder: Path) -> Path:
     """Write the package of a simulator.
 
     Parameters
     ----------
     name : str
-        Small letters, digits and hyphens.
+        Small letters, digits and hyphens; no name of Python's, of an environment or of an installed package.
     folder : Path
         Where its folder goes.
 
@@ -81,11 +117,9 @@ def write_simulator(name: str, folder: Path) -> Path:
         The name will not do, or something is there already.
     """
     package = name.replace("-", "_")
-    if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 60:
-        raise UserError(f"NAME = {name!r}; accepted: small letters, digits and hyphens, a letter first")
-    taken = {*policyloop.PACKAGES, "policyloop", "tests", *sys.stdlib_module_names, *keyword.kwlist}
-    if package in taken:
-        raise UserError(f"NAME = {name!r} is taken: {package} is another package; accepted: any other name")
+    refused = unusable(name)
+    if refused:
+        raise UserError(f"NAME = {name!r} {refused}")
     home = folder / name
     if home.exists():
         raise UserError(f"{home} is there already; accepted: a name of which there is no folder yet")

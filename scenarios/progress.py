@@ -6,6 +6,7 @@ import contextlib
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
@@ -19,6 +20,8 @@ Told = Callable[[str], None]  # adds to what is shown of a stage: "group 2 of 5 
 
 _SLOW = 2.0  # seconds after which a stage is worth a line
 _EVERY = 10.0  # seconds between plain lines
+_ENOUGH = 10  # rounds after which the time left can be told
+_ENDING = "recommending, and simulating again"
 
 
 class Progress(Protocol):
@@ -70,16 +73,16 @@ class _Counter:
         self.name, self.total, self.done, self.failed = "", 0, 0, 0
         self._sign = 1.0
         self._best: dict[str, float] = {}
-        self._before = 0
-        self._began = time.monotonic()
+        self._times: deque[float] = deque(maxlen=1000)  # when the last rounds came
 
     def begin(self, name: str, total: int, done: int, sense: str) -> None:
-        self.name, self.total, self.done, self._before = name, total, done, done
+        self.name, self.total, self.done = name, total, done
+        self._times.clear()
         self._sign = 1.0 if sense == "minimize" else -1.0
-        self._began = time.monotonic()
 
     def count(self, record: Mapping[str, Any]) -> None:
         self.done += 1
+        self._times.append(time.monotonic())
         self.failed += record["status"] == "failed"
         # The noise-free value where it is known: the best of noisy values is luck.
         value = record["expected"] if _known(record["expected"]) else record["objective"]
@@ -89,10 +92,16 @@ class _Counter:
             self._best[agent] = min(best, value, key=lambda one: self._sign * one)
 
     def left(self) -> str:
-        fresh = self.done - self._before
-        if not fresh:
-            return "?"
-        return duration((time.monotonic() - self._began) / fresh * (self.total - self.done))
+        """Return what is left in words: the time, at the pace of the later half of the rounds seen.
+
+        "" where too few have been seen.
+        """
+        if self.done >= self.total:
+            return _ENDING
+        if len(self._times) < _ENOUGH:
+            return ""
+        recent = list(self._times)[len(self._times) // 2 :]
+        return f"{duration((recent[-1] - recent[0]) / (len(recent) - 1) * (self.total - self.done))} left"
 
     def best(self) -> str:
         return ", ".join(f"{agent} {significant(value)}" for agent, value in sorted(self._best.items()))
@@ -122,6 +131,7 @@ class PlainLines:
         self._counter = _Counter()
         self._last = time.monotonic()
         self._active = False
+        self._ending: threading.Timer | None = None
 
     def stage(self, text: str) -> AbstractContextManager[Told]:
         """Write a line once the work takes over two seconds, and one when it ends."""
@@ -155,6 +165,7 @@ class PlainLines:
         self._last = time.monotonic()
         known = f", {done} stored already" if done else ""
         self._line(f"{name}: {total} rounds{known}")
+        self._watch_end()
 
     def seen(self, record: Mapping[str, Any]) -> None:
         """Write a line if the last one is some seconds old."""
@@ -163,10 +174,18 @@ class PlainLines:
         now = time.monotonic()
         if now - self._last >= self._every:
             self._last = now
+            left = counter.left()
             self._line(
-                f"{counter.name}: {counter.done} of {counter.total} rounds{counter.failures()}, "
-                f"{counter.left()} left, best so far: {counter.best()}"
+                f"{counter.name}: {counter.done} of {counter.total} rounds{counter.failures()}"
+                f"{left and ', '}{left}, best so far: {counter.best()}"
             )
+        self._watch_end()
+
+    def _watch_end(self) -> None:
+        if self._counter.done == self._counter.total:
+            self._ending = threading.Timer(_SLOW, self._line, (f"all rounds are stored; {_ENDING}",))
+            self._ending.daemon = True
+            self._ending.start()
 
     def note(self, text: str) -> None:
         """Write a line."""
@@ -174,6 +193,8 @@ class PlainLines:
 
     def stop(self) -> None:
         """Write how many rounds are stored."""
+        if self._ending is not None:
+            self._ending.cancel()
         if self._active:
             self._active = False
             counter = self._counter
@@ -226,7 +247,7 @@ class LiveDisplay:
     def start(self, name: str, total: int, done: int, sense: str) -> None:
         """Show the bar."""
         self._counter.begin(name, total, done, sense)
-        self._task = self._bar.add_task(name, total=total, completed=done, left="", best="")
+        self._task = self._bar.add_task(name, total=total, completed=done, left=self._counter.left(), best="")
         self._bar.start()
 
     def seen(self, record: Mapping[str, Any]) -> None:
@@ -237,7 +258,7 @@ class LiveDisplay:
             self._bar.update(
                 self._task,
                 completed=counter.done,
-                left=f"{counter.left()} left{counter.failures()}",
+                left=f"{counter.left()}{counter.failures()}",
                 best=f"best {counter.best()}",
             )
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scenarios.formats import between, significant
-from scenarios.statistics import REFERENCE, compare, mean_interval, simulated_again
+from scenarios.statistics import ENOUGH, REFERENCE, compare, mean_interval, simulated_again
 from scenarios.study import Study
 
 _COLUMNS = {
@@ -63,11 +63,12 @@ def print_comparison(study: Study, console: Console) -> None:
     if not any(spec.name == REFERENCE for spec in scenario.agents):
         shown = [name for name in shown if name not in _PAIRED]
     unit = study.environment["objective_unit"]
-    measure = "objective" if "cumulative_objective" in shown else "regret"
+    measured = [word for word in ("objective", "regret") if f"cumulative_{word}" in shown]
+    what = "".join(f", {word} in {unit}" if unit else f", {word}" for word in measured)
+    title = f"{scenario.name}: {scenario.rounds} rounds{what}; mean"
+    enough = any(row["trials"] >= ENOUGH for row in values.values())
     table = Table(
-        title=f"{scenario.name}: {scenario.rounds} rounds, {measure} in {unit}; mean and 95 % interval",
-        title_justify="left",
-        title_style="bold",
+        title=f"{title} and 95 % interval" if enough else title, title_justify="left", title_style="bold"
     )
     table.add_column("agent", no_wrap=True)
     table.add_column("trials", justify="right")
@@ -75,28 +76,62 @@ def print_comparison(study: Study, console: Console) -> None:
         table.add_column(_COLUMNS[name], justify="right")
     for spec in scenario.agents:
         row = values[spec.label]
-        cells = [_cell(row[name], name, spec.name == REFERENCE) for name in shown]
+        cells = [_cell(row[name], name, spec.name == REFERENCE, row["trials"]) for name in shown]
         table.add_row(spec.label, str(row["trials"]), *cells)
     console.print(table)
-    if any(row["trials"] == 1 for row in values.values()):
-        console.print("One trial has no interval; more --trials give one.", style="dim")
-    if "simulated_again" in shown:
-        console.print(
-            f"Regret is unknown. Recommendations were simulated again on {scenario.held_out} held-out seeds, "
-            "the same for all agents of a trial.",
-            style="dim",
-        )
-    if all(row["trials"] == 0 for row in values.values()):
-        console.print("No trial is complete yet; --resume goes on.", style="dim")
+    for line in remarks(study, values, shown):
+        console.print(line, style="dim")
 
 
-def _cell(value: dict[str, float | None], name: str, reference: bool) -> str:
+def _cell(value: dict[str, float | None], name: str, reference: bool, trials: int) -> str:
     if name in _PAIRED and reference:
         return "reference"
     digits = 3 if name in ("gain_over_gp_ucb_percent", "seconds_a_round") else 4
-    text = significant(value["mean"], digits)
-    interval = between(value["low"], value["high"]) if name != "seconds_a_round" else ""
-    return f"{text} {interval}" if interval else text
+    if name == "seconds_a_round" or trials < ENOUGH:
+        return significant(value["mean"], digits)
+    return _with_interval(value["mean"], value["low"], value["high"], digits)
+
+
+def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str]) -> list[str]:
+    """Return what has to be known to read the comparison, a line each.
+
+    Parameters
+    ----------
+    study : Study
+    values : dict
+        What `compare` returns.
+    shown : sequence of str
+        The columns that the table has.
+    """
+    lines = []
+    trials = [row["trials"] for row in values.values()]
+    if max(trials) >= ENOUGH:
+        gain = "; of the gain, by bootstrap over trials" if "gain_over_gp_ucb_percent" in shown else ""
+        lines.append(f"Intervals: Student's t over trials{gain}.")
+    if any(0 < n < ENOUGH for n in trials):
+        lines.append(f"Fewer than {ENOUGH} trials are too few for an interval; more --trials give one.")
+    if max(trials) == 0:
+        lines.append("No trial is complete yet; --resume goes on.")
+    if "simulated_again" in shown:
+        scenario = study.scenario
+        whole = [one for one in study.recommendations() if one["rounds"] == scenario.rounds]
+        values_again = [value for one in whole for value in _held_out(one["value"])]
+        lines.append(
+            f"Regret is unknown. Recommendations were simulated again on {scenario.held_out} held-out seeds, "
+            f"the same for all agents of a trial{_without_result(values_again)}."
+        )
+    frame, facts = study.to_dataframe(), study.environment
+    silent = [group for group in facts["groups"] if frame[f"y_{group}"].isna().all()]
+    if 0 < len(silent) < len(facts["groups"]):
+        lines.append(f"Never observed: {', '.join(silent)}. So the objective is unknown.")
+    moment, entries = ["trial", "round"], [f"x_{label}" for label in facts["labels"]]
+    alike = len(frame.drop_duplicates(moment + entries)) == len(frame.drop_duplicates(moment))
+    if alike and len(trials) > 1 and min(trials) > 0:
+        lines.append(
+            "All agents tried the same policies: a trial begins with some that they share, and ended there; "
+            "more --rounds tell them apart."
+        )
+    return lines
 
 
 def typical_advice(study: Study, label: str) -> dict[str, Any] | None:
@@ -148,7 +183,8 @@ def print_advice(study: Study, console: Console) -> None:
 def _table(title: str, first: str, names: list[str], units: list[str]) -> Table:
     """Return an empty table with a column an entry or group; the unit in the title if all share it."""
     shared = len(set(units)) == 1
-    table = Table(title=f"{title}\n{units[0]}" if shared else title, title_justify="left", title_style="bold")
+    whole = f"{title}\n{units[0]}" if shared and units[0] else title
+    table = Table(title=whole, title_justify="left", title_style="bold")
     table.add_column(first, no_wrap=True)
     for name, unit in zip(names, units, strict=True):
         table.add_column(name if shared else f"{name}\n{unit}", justify="right")
@@ -199,12 +235,11 @@ def _outcome_table(
 def _objective_table(
     facts: dict[str, Any], advice: dict[str, dict[str, Any]], optimum: dict[str, Any] | None
 ) -> Table:
-    best = "" if optimum is None else f"; true optimum {significant(optimum['value'])}"
-    table = Table(
-        title=f"Objective of the recommended policy ({facts['objective_unit']}{best})",
-        title_justify="left",
-        title_style="bold",
-    )
+    known = [facts["objective_unit"]] if facts["objective_unit"] else []
+    if optimum is not None:
+        known.append(f"true optimum {significant(optimum['value'])}")
+    title = "Objective of the recommended policy" + (f" ({'; '.join(known)})" if known else "")
+    table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("agent", no_wrap=True)
     table.add_column("predicted, 95 % credible", justify="right")
     again = any(one["value"].get("held_out") for one in advice.values())
@@ -216,17 +251,30 @@ def _objective_table(
         table.add_row(
             label,
             _with_interval(value["mean"], value["low"], value["high"], 4),
-            _over_seeds(value["held_out"]["objective"]) if again else significant(one["expected"]),
+            _over_seeds(_held_out(value)) if again else significant(one["expected"]),
             significant(value["best_observed_value"]),
             ", ".join(_entries(value["best_observed"])) if value["best_observed"] is not None else "-",
         )
     return table
 
 
+def _held_out(value: dict[str, Any]) -> list[float | None]:
+    """Return the objective of a recommendation on each held-out seed, None where it has no result."""
+    return value["held_out"]["objective"] if value.get("held_out") else []
+
+
 def _over_seeds(values: Sequence[float | None]) -> str:
-    """Return the mean over held-out seeds, with its interval."""
-    found = mean_interval(np.array(values, dtype=np.float64))
-    return _with_interval(found["mean"], found["low"], found["high"], 4)
+    """Return the mean over held-out seeds, with its interval, and how many of them have no result."""
+    found = np.array([value for value in values if value is not None], dtype=np.float64)
+    over = mean_interval(found)
+    if len(found) < ENOUGH:
+        over |= {"low": None, "high": None}
+    return _with_interval(over["mean"], over["low"], over["high"], 4) + _without_result(values)
+
+
+def _without_result(values: Sequence[float | None]) -> str:
+    lost = sum(value is None for value in values)
+    return f"; no result on {lost} of {len(values)}" if lost else ""
 
 
 def _with_interval(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:

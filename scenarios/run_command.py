@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import shlex
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,6 +44,12 @@ Part = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Add lines about the run to this file.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+# What to do about an error of the study's file before the run can go on.
+_FIRST = {
+    "SQLITE_FULL": "Free space on its disk first. ",
+    "SQLITE_READONLY": "Make it writable first, or copy it. ",
+}
 
 
 def run(
@@ -224,8 +232,9 @@ def _drive(
         tell(f"stopped; {stop.stored} rounds are stored in {path}. Go on with:\n  {go_on}")
         return INTERRUPTED
     except Exception as error:
-        if not isinstance(error, UserError) and path.exists():
-            error.add_note(f"finished rounds are kept in {path}. Go on with:\n  {go_on}")
+        if not isinstance(error, UserError) and (stored := _stored(path)):
+            first = _FIRST.get(getattr(error.__cause__, "sqlite_errorname", ""), "")
+            error.add_note(f"{stored} rounds are kept in {path}. {first}Go on with:\n  {go_on}")
         raise
     out = console()
     report.print_report(study, out)
@@ -236,9 +245,20 @@ def _drive(
     return failures(study)
 
 
+def _stored(path: Path) -> int:
+    """Return how many rounds a study holds, 0 where there is none."""
+    from scenarios.store_reading import read_progress
+    from scenarios.store_schema import connect
+
+    try:
+        with contextlib.closing(connect(path, write=False)) as connection:
+            return sum(read_progress(connection).values())
+    except (UserError, sqlite3.Error):
+        return 0
+
+
 def _log_to(path: Path | None) -> None:
-    logger = logging.getLogger("policyloop")
-    logger.addHandler(logging.NullHandler())  # without --log, and without a caller's own, nothing is printed
+    logger = logging.getLogger("policyloop")  # without a handler, warnings alone go to standard error
     if path is None:
         return
     try:

@@ -157,7 +157,7 @@ class Scenario(Table):
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
-        description="1 to 64 letters, digits, '-', '_' or '.', not starting with a sign",
+        description="1 to 64 letters (a-z, A-Z), digits, '-', '_' or '.', not starting with a sign",
     )
     title: str = Field(default="", description="a line of text")
     description: str = Field(default="", description="text")

@@ -33,6 +33,15 @@ LARGE, FEW = 200_000, 2
 SMALL_TOWN = 300
 """Persons of the town whose network is drawn."""
 
+PULL = {"household": 0.3, "school": 1.0, "work": 1.0, "community": 0.05}
+"""How strongly a contact draws two households together on the drawing; guests at home are random."""
+
+WIDTHS = {"household": 0.4, "school": 0.7, "work": 0.7, "community": 0.25}
+"""Of the contacts of people who do not live together, in points: those at home are guests."""
+
+RING = 0.012
+"""Radius of a household of two, where the town is 1 wide."""
+
 GROUP_COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -44,6 +53,9 @@ GROUP_COLOURS = (
     "#8B4513",
     "#4B0082",
 )
+AGES_COLOURMAP = "RdPu"
+"""Of the persons of a town, from young to old: none of its colours is that of a layer."""
+
 LAYER_COLOURS = {"household": "#D55E00", "school": "#0072B2", "work": "#009E73", "community": "#BBBBBB"}
 
 
@@ -132,16 +144,17 @@ def epidemic_curve(study: Study, seasons: list[Season]) -> Figure:
     for axes, season in zip(panels[0], seasons, strict=True):
         for j, group in enumerate(study.environment["groups"]):
             curves = 100 * season.infectious[:, :, j]
-            axes.plot(curves.T, color=GROUP_COLOURS[j], linewidth=0.5, alpha=0.25)
-            axes.plot(curves.mean(axis=0), color=GROUP_COLOURS[j], linewidth=1.8, label=group)
+            axes.plot(curves.T, color=GROUP_COLOURS[j], linewidth=0.35, alpha=0.2, zorder=1)
+            axes.plot(curves.mean(axis=0), color=GROUP_COLOURS[j], linewidth=1.8, label=group, zorder=3)
         days = significant(float(season.infectious.sum(axis=(1, 2)).mean()), 3)
         axes.set_title(f"{season.label}\n{days} sick days a person", fontsize=10, loc="left")
         axes.set_xlabel("day")
         axes.set_xlim(0, ended + 1)
     panels[0, 0].set_ylim(bottom=0)
-    panels[0, 0].set_ylabel("infectious, % of all persons")
+    panels[0, 0].set_ylabel("infectious, % of the whole town")
     figure.suptitle(
-        f"{study.scenario.name}: the course of {len(seasons[0].attack)} seasons, and their mean",
+        f"{study.scenario.name}: the course of {len(seasons[0].attack)} seasons, and their mean (tables have "
+        "seasons of their own)",
         fontsize=10,
         x=0.02,
         ha="left",
@@ -177,7 +190,7 @@ def attack_rate(study: Study, seasons: list[Season]) -> Figure:
         axes.grid(axis="x", visible=False)
         axes.set_title(season.label, fontsize=10, loc="left")
         axes.set_xlabel("age group")
-    panels[0, 0].set_ylabel("infected in the season, % of the group")
+    panels[0, 0].set_ylabel("infected in the season, % of the own group")
     figure.suptitle(f"{study.scenario.name}: attack rate by group", fontsize=10, x=0.02, ha="left")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
@@ -186,28 +199,37 @@ def attack_rate(study: Study, seasons: list[Season]) -> Figure:
 def town(environment: FluABM) -> Figure:
     """Draw the contacts of a day in a town of a few hundred persons, built as the study's own was."""
     import networkx as nx
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
     from matplotlib.lines import Line2D
 
     from scenarios.figures import new_figure
 
     own = environment.population
     small = own if own.persons <= SMALL_TOWN else simulators.build_population(SMALL_TOWN, tolerance=1.0)
-    graph = small.network.to_networkx()
-    place = _layout(graph)
+    graph = small.to_networkx()
+    place, home = _layout(graph), graph.nodes(data="household")
     figure = new_figure(7.6, 7.2)
     axes = figure.add_subplot()
     axes.set_axis_off()
     for layer, colour in reversed(LAYER_COLOURS.items()):
         edges = [(a, b) for a, b, layers in graph.edges(data="layers") if layer in layers]
-        width = 0.25 if layer == "community" else 0.8
+        width = [1.6 if home[a] == home[b] else WIDTHS[layer] for a, b in edges]
         nx.draw_networkx_edges(graph, place, edges, ax=axes, edge_color=colour, width=width, alpha=0.6)
-    colours = dict(zip(small.groups, GROUP_COLOURS, strict=False))
+    shades = colormaps[AGES_COLOURMAP](np.linspace(0, 1, len(small.groups)))
+    colours = dict(zip(small.groups, map(to_hex, shades), strict=True))
     nodes = [colours[group] for _, group in graph.nodes(data="group")]
-    nx.draw_networkx_nodes(graph, place, ax=axes, node_size=26, node_color=nodes, linewidths=0)
-    axes.set_title(f"A town of {small.persons} persons: who meets whom on a day", fontsize=10, loc="left")
+    nx.draw_networkx_nodes(
+        graph, place, ax=axes, node_size=34, node_color=nodes, linewidths=0.5, edgecolors="black"
+    )
+    axes.set_title(
+        f"A town of {small.persons} persons: who meets whom on a day (thick: in a household)",
+        fontsize=10,
+        loc="left",
+    )
     lines = [Line2D([], [], color=colour, label=layer) for layer, colour in LAYER_COLOURS.items()]
     dots = [
-        Line2D([], [], color=colour, marker="o", linestyle="", label=group)
+        Line2D([], [], color=colour, marker="o", markeredgecolor="black", linestyle="", label=group)
         for group, colour in colours.items()
     ]
     figure.legend(handles=[*lines, *dots], loc="outside lower center", ncols=5)
@@ -215,11 +237,24 @@ def town(environment: FluABM) -> Figure:
 
 
 def _layout(graph: nx.Graph) -> Mapping[int, Array]:
-    """Return places of the persons: households close together, then classes and teams."""
+    """Return places of the persons: each household a ring, near those it meets at school and at work."""
     import networkx as nx
 
-    pull = {"household": 3.0, "school": 1.0, "work": 1.0, "community": 0.4}
-    for _, _, data in graph.edges(data=True):
-        data["pull"] = sum(pull[layer] for layer in data["layers"])
-    places: Mapping[int, Array] = nx.spring_layout(graph, k=0.25, weight="pull", seed=1, iterations=150)
+    home = dict(graph.nodes(data="household"))
+    town = nx.Graph()
+    town.add_nodes_from(sorted(set(home.values())))
+    for a, b, layers in graph.edges(data="layers"):
+        if home[a] != home[b]:
+            pull = sum(PULL[layer] for layer in layers)
+            known = town.get_edge_data(home[a], home[b], {"pull": 0.0})["pull"]
+            town.add_edge(home[a], home[b], pull=known + pull)
+    centres = nx.spring_layout(town, k=0.6, weight="pull", seed=1, iterations=300)
+    # Each axis by rank: nobody is far out, and the middle has as much room as the rest.
+    ranks = np.argsort(np.argsort([centres[number] for number in town], axis=0), axis=0)
+    places: dict[int, Array] = {}
+    for number, centre in zip(town, ranks / len(town), strict=True):
+        people = [person for person in graph if home[person] == number]
+        turns = np.linspace(0, 2 * np.pi, len(people), endpoint=False)
+        ring = RING * np.sqrt(len(people) - 1) * np.stack((np.cos(turns), np.sin(turns)), axis=1)
+        places |= dict(zip(people, centre + ring, strict=True))
     return places

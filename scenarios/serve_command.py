@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,6 +29,8 @@ def serve(
 ) -> None:
     """Serve an environment as UM-Bridge models over HTTP, until Ctrl-C: its outcomes, and its objective.
 
+    The models are named after ENV: clinics.py:ward gives ward and ward-objective.
+
     For example:
 
       policyloop serve flu-ode
@@ -38,6 +41,8 @@ def serve(
     from scenarios.check_command import environment_of, options_of
 
     environment = environment_of(target, options_of(option or []))
+    # As the user calls it: a function's environment has no name but its class's, FunctionEnvironment.
+    environment.name = Path(target.rpartition(":")[2]).name.removesuffix(".toml")
     try:
         from bridges.um_bridge_server import serve as serve_models
 

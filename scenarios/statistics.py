@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 REFERENCE = "gp-ucb"  # whom the gain is measured against
 CONFIDENCE = 0.95
 RESAMPLES = 9999
+ENOUGH = 5  # trials: of fewer, a bootstrap knows too few values, and Student's t leaves the possible ones
 
 Interval = dict[str, float | None]
 
@@ -33,8 +34,8 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
         `simulated_again` (objective of the recommended policy, the mean over held-out seeds; None where
         regret is known), `simulated_again_difference` (paired, from GP-UCB) and `seconds_a_round` (of the
         agent), each `{mean, low, high}` in the objective's unit; then `trials` (complete ones, on which all
-        rests) and `failed_rounds`. Low and high are None with fewer than two trials, all three are None
-        where a value is unknown.
+        rests) and `failed_rounds`. Low and high are None with fewer than two trials, the gain's with fewer
+        than five; all three are None where a value is unknown.
 
     Notes
     -----
@@ -62,6 +63,8 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
         gain, apart, again_apart = _nothing(), _nothing(), _nothing()
         if reference is not None:
             gain = paired_gain(total[measure], totals[reference][measure], minimise)
+            if len(total.index.intersection(totals[reference].index)) < ENOUGH:
+                gain |= {"low": None, "high": None}
             again_apart = paired_difference(again[label], again[reference])
             if not known:
                 apart = paired_difference(total["objective"], totals[reference]["objective"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ from typing import Any, Self
 
 from scenarios.errors import UserError, one_line
 from scenarios.store_reading import ADVICE_COLUMNS, JSON_COLUMNS, ROUND_COLUMNS, read_rounds
-from scenarios.store_schema import connect, upgrade
+from scenarios.store_schema import connect, damage, refusal, refuse_folder, upgrade
 
 ALL_TRIALS = "all"  # the key of the world that all trials share
 
@@ -101,12 +102,13 @@ class Store:
     Raises
     ------
     UserError
-        The file exists (without `resume` or `force`), is no study, is being written by another process,
-        or its folder cannot be written to. Nothing is changed then.
+        The file exists (without `resume` or `force`), is no study, is damaged or read-only, is being written
+        by another process, or its folder cannot be written to. Nothing is changed then.
     """
 
     def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
         self.path = path
+        refuse_folder(path)
         exists = path.exists() or path.is_symlink()
         if exists and not (resume or force):
             raise UserError(
@@ -114,6 +116,8 @@ class Store:
             )
         if not path.parent.is_dir():
             raise UserError(f"{path}: there is no folder {path.parent}")
+        if exists and not os.access(path, os.W_OK):
+            raise UserError(f"{path}: is read-only; make it writable (chmod u+w), or go on with a copy of it")
         self._mutex = threading.RLock()
         started = exists and not _is_empty(path)
         if started:
@@ -127,7 +131,9 @@ class Store:
                 self._create()
             self._connection = connect(path, write=True)
             self._connection.execute("PRAGMA synchronous=FULL")
-            self._refuse_damage()
+            if found := damage(self._connection):
+                self._connection.close()
+                raise refusal(path, found)
         except BaseException as error:
             self._lock.release()
             if isinstance(error, (OSError, sqlite3.Error)):
@@ -138,18 +144,6 @@ class Store:
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             upgrade(connection)  # a run killed here leaves an empty database, never half of a study
-
-    def _refuse_damage(self) -> None:
-        """Look at every page before anything is added to a study."""
-        try:
-            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        except sqlite3.DatabaseError as error:
-            found = one_line(error)
-        if found != "ok":
-            self._connection.close()
-            raise UserError(
-                f"{self.path}: the study is damaged, and is left as it is: {' '.join(found.split())}"
-            )
 
     def _remove_files(self) -> None:
         for suffix in ("", "-wal", "-shm"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 ROUND_COLUMNS = (
@@ -11,6 +13,7 @@ ROUND_COLUMNS = (
     "expected", "regret", "seconds", "step_seconds", "status", "error",
 )  # fmt: skip
 JSON_COLUMNS = frozenset({"policy", "outcomes", "noise_variance"})
+_NUMBERS = frozenset({"objective", "expected", "regret", "seconds", "step_seconds", "simple_regret"})
 
 ADVICE_COLUMNS = ("trial", "agent", "rounds", "value", "expected", "simple_regret")
 
@@ -68,6 +71,42 @@ def read_recommendations(connection: sqlite3.Connection) -> list[dict[str, Any]]
         f"SELECT {', '.join(ADVICE_COLUMNS)} FROM recommendations ORDER BY trial, agent"
     )
     return [{**dict(zip(ADVICE_COLUMNS, row, strict=True)), "value": json.loads(row[3])} for row in found]
+
+
+def salvage(
+    connection: sqlite3.Connection, table: str, plausible: Callable[[dict[str, Any]], bool]
+) -> list[dict[str, Any]]:
+    """Return what can be read of a damaged table: the rows before the damage and those after it.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+    table : {"rounds", "recommendations"}
+    plausible : callable
+        Tells of a record whether it may be one of the study's; others are left out.
+    """
+    columns, key = (ROUND_COLUMNS, 3) if table == "rounds" else (ADVICE_COLUMNS, 2)
+    connection.text_factory = lambda raw: raw.decode(errors="replace")
+    found: dict[Any, dict[str, Any]] = {}
+    for way in ("ASC", "DESC"):
+        order = ", ".join(f"{name} {way}" for name in columns[:key])
+        with suppress(sqlite3.Error, MemoryError):  # a garbled length may ask for any memory
+            for row in connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order}"):
+                with suppress(ValueError, TypeError):  # its text is not what was stored
+                    record = dict(zip(columns, map(_decoded, columns, row), strict=True))
+                    if plausible(record):
+                        found[row[:key]] = record
+    return [found[one] for one in sorted(found)]
+
+
+def _decoded(name: str, value: Any) -> Any:
+    """Return a value of a damaged row as `read_rounds` does; TypeError where it cannot have been stored."""
+    if (name in JSON_COLUMNS or name == "value") and value is not None:
+        value = json.loads(value)
+    numbers = value if name in JSON_COLUMNS else [value] if name in _NUMBERS else []
+    if not all(one is None or isinstance(one, (int, float)) for one in numbers or ()):
+        raise TypeError(name)
+    return value
 
 
 def read_progress(connection: sqlite3.Connection) -> dict[tuple[int, str], int]:

@@ -45,6 +45,8 @@ _STEPS = (_VERSION_1, _VERSION_2)  # from each version to the next, beginning wi
 
 SCHEMA_VERSION = len(_STEPS)
 
+_OTHER = "give a file that policyloop run has written, or start anew with another --out"
+
 BUSY_SECONDS = 30.0
 """How long to wait while another program, a database browser say, holds the file locked."""
 
@@ -66,10 +68,13 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     Raises
     ------
     UserError
-        The file is missing, foreign, damaged, or from a newer policyloop.
+        The file is missing, a folder, foreign, damaged, or from a newer policyloop.
     """
+    refuse_folder(path)
     if not path.is_file():
-        raise UserError(f"{path}: there is no such study file")
+        raise UserError(
+            f"{path}: there is no such study file; start it with policyloop run SCENARIO --out {path}"
+        )
     uri = path.resolve().as_uri()
     try:
         if write:
@@ -79,12 +84,12 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         else:
             connection = _reader(path, uri)
     except sqlite3.Error as error:
-        raise UserError(f"{path}: cannot be opened as a study: {one_line(error)}") from error
+        raise UserError(f"{path}: cannot be opened as a study: {one_line(error)}; {_OTHER}") from error
     try:
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if owner != APPLICATION_ID:
-            raise UserError(f"{path}: is not a study of policyloop")
+            raise UserError(f"{path}: is not a study of policyloop; {_OTHER}")
         if version > SCHEMA_VERSION:
             raise UserError(
                 f"{path}: has schema version {version}, this policyloop reads up to {SCHEMA_VERSION}"
@@ -100,11 +105,36 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             raise UserError(
                 f"{path}: another program holds the file locked; close it, and try again"
             ) from error
-        raise UserError(f"{path}: is not a study of policyloop, or is damaged: {one_line(error)}") from error
+        raise UserError(
+            f"{path}: is not a study of policyloop, or is damaged: {one_line(error)}; {_OTHER}"
+        ) from error
     except UserError:
         connection.close()
         raise
     return connection
+
+
+def refuse_folder(path: Path) -> None:
+    """Raise UserError where a folder stands in place of a file."""
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; give the name of a file")
+
+
+def damage(connection: sqlite3.Connection) -> str:
+    """Look at every page of a study; return what is wrong with the first bad one, "" if none is."""
+    try:
+        found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.Error as error:
+        return one_line(error)
+    return "" if found == "ok" else " ".join(found.split())
+
+
+def refusal(path: Path, found: str) -> UserError:
+    """Return the refusal of a damaged study."""
+    return UserError(
+        f"{path}: the study is damaged, and is left as it is: {found}; `policyloop export` writes what can "
+        "be read of it; run it anew with --force or another --out"
+    )
 
 
 def _reader(path: Path, uri: str) -> sqlite3.Connection:

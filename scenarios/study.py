@@ -16,8 +16,9 @@ from scenarios.store_reading import (
     read_rounds,
     read_runs,
     read_worlds,
+    salvage,
 )
-from scenarios.store_schema import connect
+from scenarios.store_schema import connect, damage, refusal, refuse_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +34,15 @@ class Study:
     ----------
     path : str or Path
         The study file.
+    damaged : bool, default False
+        Go on with what can be read of a damaged file.
 
     Attributes
     ----------
     path : Path
+    damage : str
+        What is wrong with the file, where it is damaged: some rounds are lost then, and others may have
+        changed. "" where nothing is.
     scenario : Scenario
         As run.
     meta : dict
@@ -52,21 +58,48 @@ class Study:
         There is no such file, or it is not a study, or it is damaged.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, damaged: bool = False) -> None:
         self.path = Path(path)
         with contextlib.closing(connect(self.path, write=False)) as connection:
             try:
                 connection.execute("BEGIN")
+                self.damage = damage(connection)
                 self.meta: dict[str, Any] = read_meta(connection)
                 self.runs: list[dict[str, Any]] = read_runs(connection)
                 self.worlds: dict[str, dict[str, Any]] = read_worlds(connection)
-                self._rounds = read_rounds(connection)
-                self._recommendations = read_recommendations(connection)
             except (sqlite3.Error, ValueError) as error:
-                raise UserError(f"{self.path}: the study is damaged: {one_line(error)}") from error
-        if "scenario" not in self.meta:
-            raise UserError(f"{self.path}: the study is empty; its run stopped before it began")
-        self.scenario = Scenario.model_validate(self.meta["scenario"])
+                raise UserError(
+                    f"{self.path}: the study is damaged at its beginning, and cannot be read: "
+                    f"{one_line(error)}; run it anew with --force or another --out"
+                ) from error
+            if "scenario" not in self.meta:
+                raise UserError(
+                    f"{self.path}: the study is empty; its run stopped before it began: start it again with "
+                    "policyloop run and --resume"
+                )
+            self.scenario = Scenario.model_validate(self.meta["scenario"])
+            if not self.damage:
+                try:
+                    self._rounds = read_rounds(connection)
+                    self._recommendations = read_recommendations(connection)
+                except (sqlite3.Error, ValueError) as error:
+                    self.damage = one_line(error)
+            if self.damage:
+                if not damaged:
+                    raise refusal(self.path, self.damage)
+                self._rounds = salvage(connection, "rounds", self._plausible)
+                self._recommendations = salvage(connection, "recommendations", self._plausible)
+
+    def _plausible(self, record: dict[str, Any]) -> bool:
+        """Tell whether a row of a damaged file may be one of this study's."""
+        scenario, facts = self.scenario, self.environment
+        return (
+            record["agent"] in scenario.labels
+            and record["trial"] in range(1, scenario.trials + 1)
+            and record.get("round", 1) in range(1, scenario.rounds + 1)
+            and len(record.get("policy", facts["labels"])) == len(facts["labels"])
+            and len(record.get("outcomes", facts["groups"])) == len(facts["groups"])
+        )
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r})"
@@ -200,8 +233,7 @@ def check_target(target: Path, force: bool) -> None:
     UserError
         It exists (without `force`), is a folder, or there is no folder for it.
     """
-    if target.is_dir():
-        raise UserError(f"{target}: is a folder; give the name of a file")
+    refuse_folder(target)
     if target.exists() and not force:
         raise UserError(f"{target}: exists; give --force to replace it, or another --out")
     if not target.parent.is_dir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -20,10 +21,24 @@ def plain_options(options: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If they hold what a study file cannot store.
+        If they hold what a study file cannot store; names its key.
     """
-    try:
-        json.dumps(options, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError("only text, finite numbers, true, false, lists and tables") from error
+    for key, value in _entries("", options):
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            accepted = "only text, finite numbers, true, false, lists and tables"
+            raise ValueError(f"{accepted}; {key} is {value}") from error
     return options
+
+
+def _entries(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Return all that a value holds, each by its dotted key."""
+    if isinstance(value, Mapping):
+        for name, below in value.items():
+            yield from _entries(f"{key}.{name}" if key else str(name), below)
+    elif isinstance(value, list | tuple):
+        for index, below in enumerate(value):
+            yield from _entries(f"{key}[{index}]", below)
+    else:
+        yield key, value

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
@@ -11,6 +14,9 @@ from typing import Any, Protocol
 
 import joblib
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+WATCH_SECONDS = 1.0
+"""How often a worker looks whether the driving process still lives."""
 
 
 class WorkersDied(RuntimeError):
@@ -78,7 +84,7 @@ def spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
         batch_size=1,
         max_nbytes=None,
         return_as="generator_unordered",
-        initializer=_ignore_interrupts,
+        **_begin(),
     )
     # A worker inherits what is blocked while it is started, before it can ignore anything itself. The
     # resource trackers unblock the signal when they start, so they start first.
@@ -103,7 +109,7 @@ def workers(jobs: int) -> Iterator[None]:
         return
     for _ in spread([call(_nothing)] * jobs, jobs):  # starts them
         pass
-    with joblib.parallel_config("loky", initializer=_ignore_interrupts, max_nbytes=None):
+    with joblib.parallel_config("loky", max_nbytes=None, **_begin()):
         yield
 
 
@@ -111,5 +117,18 @@ def _nothing() -> None:
     """Be called."""
 
 
-def _ignore_interrupts() -> None:
+def _begin() -> dict[str, Any]:
+    """Return what joblib is told about the beginning of a worker."""
+    return {"initializer": _start_worker, "initargs": (os.getpid(),)}
+
+
+def _start_worker(driver: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(driver,), name="driver-watch", daemon=True).start()
+
+
+def _end_with(driver: int) -> None:
+    """End this process soon after its driver: loky's workers wait 300 s for another task first."""
+    while os.getppid() == driver:
+        time.sleep(WATCH_SECONDS)
+    os._exit(1)

@@ -37,6 +37,9 @@ class AgeGroup(mesa.Agent):  # type: ignore[misc]
         self.infections = 0
         self.sick_days = 0
 
+    def __repr__(self) -> str:
+        return f"AgeGroup({self.name!r}, persons={self.persons}, infectious={self.infectious})"
+
     @property
     def attack_rate(self) -> float:
         """Share of the persons infected this season; 0.0 where there is nobody."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +15,7 @@ from scipy.stats import t as student_t
 
 from simulators.check_policies import feasible, infeasible, text
 from simulators.environment import Environment, Outcomes, SimulationError
+from simulators.findings import FAULTS, Findings, said
 from simulators.policy_space import PolicySpace
 
 PROBES = 8
@@ -30,28 +31,34 @@ CHANCE = 1e-7
 """How seldom the comparison with ``expected`` may blame a correct environment, for each group."""
 
 
-def check_environment(env: Any) -> list[str]:
+STEP = "step failed at the feasible policy"
+
+
+def check_environment(env: Any, remake: Callable[[], Any] | None = None) -> list[str]:
     """Return what an environment gets wrong, one plain sentence a finding.
 
-    Takes a few dozen steps at feasible policies. Never raises for the environment's fault.
-    Leaves the environment reset.
+    Takes a few dozen steps at feasible policies. Never raises for the environment's fault, not even where
+    it asks to exit. Leaves the environment reset.
 
     Parameters
     ----------
     env : Environment
         The environment to examine.
+    remake : callable, optional
+        Makes the environment anew, as each worker of a study does; it must behave the same. By default it has
+        to travel to another process as it is, pickled.
 
     Returns
     -------
     list of str
-        Empty when nothing was found.
+        Empty when nothing was found. What recurs is one finding, with its first case.
     """
-    checker = _Checker(env)
+    checker = _Checker(env, remake)
     usable = False
     with checker.blaming("its attributes could not be read"):
         usable = checker.declarations()
     if not usable:
-        return checker.findings
+        return checker.sentences
     for part in (
         checker.steps,
         checker.seeds,
@@ -67,28 +74,17 @@ def check_environment(env: Any) -> list[str]:
             part()
     with checker.blaming("reset()"):
         env.reset()
-    return checker.findings
+    return checker.sentences
 
 
-class _Checker:
+class _Checker(Findings):
     """Collects findings about one environment; one method for each article of the contract."""
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, remake: Callable[[], Any] | None = None) -> None:
+        super().__init__()
         self.env = env
-        self.findings: list[str] = []
+        self.remake = remake
         self.policies: list[Any] = []
-
-    def find(self, sentence: str) -> None:
-        if sentence not in self.findings:
-            self.findings.append(sentence)
-
-    @contextmanager
-    def blaming(self, what: str) -> Iterator[None]:
-        """Turn an exception into a finding."""
-        try:
-            yield
-        except Exception as error:
-            self.find(f"{what}: it raised {type(error).__name__}: {error}")
 
     def declarations(self) -> bool:
         """Check the attributes; return whether the rest can be checked at all."""
@@ -140,10 +136,11 @@ class _Checker:
             values = np.asarray(outcomes.values)
             silent &= np.isnan(values)
             if np.isinf(values).any():
-                self.find(f"step returned an infinite outcome at {text(policy)}")
+                self.find(f"step returned an infinite outcome at {text(policy)}", "infinite")
             if np.isnan(values).all():
                 self.find(
-                    f"step returned nan for every group at {text(policy)}; raise SimulationError instead"
+                    f"step returned nan for every group at {text(policy)}; raise SimulationError instead",
+                    "nan",
                 )
             variance = outcomes.noise_variance
             if variance is not None:
@@ -189,9 +186,9 @@ class _Checker:
                 self.env.step(outside)
             except ValueError:
                 continue
-            except Exception as error:
-                kind = type(error).__name__
-                self.find(f"step must refuse {why} with ValueError; it raised {kind}: {error}")
+            except FAULTS as error:
+                if not self.knows(STEP, error):  # else it tells nothing of this policy
+                    self.find(f"step must refuse {why} with ValueError; {said(error)}")
             else:
                 self.find(f"step must refuse {why} with ValueError; it accepted {text(outside)}")
 
@@ -339,15 +336,19 @@ class _Checker:
             self.find("a living world must not depend on the policies: another step led to another world")
 
     def copies(self) -> None:
-        """Check that the environment can travel to a worker process and behaves the same there."""
-        try:
-            copy = pickle.loads(pickle.dumps(self.env))
-        except Exception as error:
-            self.find(f"the environment cannot be pickled, so trials cannot run in parallel: {error}")
-            return
-        here, there = self.values(self.policies[0], 4), _Checker(copy).values(self.policies[0], 4)
+        """Check that another process gets an environment that behaves the same."""
+        if self.remake is not None:
+            what, again = "made anew, as each worker of a study does, the environment", self.remake()
+        else:
+            what = "a pickled copy"
+            try:
+                again = pickle.loads(pickle.dumps(self.env))
+            except FAULTS as error:
+                self.find(f"the environment cannot be pickled, so another process cannot have it: {error}")
+                return
+        here, there = self.values(self.policies[0], 4), _Checker(again).values(self.policies[0], 4)
         if here is not None and not np.array_equal(here, np.asarray(there), equal_nan=True):
-            self.find("a pickled copy gives another step for the same seed")
+            self.find(f"{what} gives another step for the same seed")
 
     def values(self, policy: Any, seed: Any) -> NDArray[np.float64] | None:
         """Return the observations of a step after a reset; None when there are none of the right shape."""
@@ -361,7 +362,7 @@ class _Checker:
         if self.env.policy_space.finite:
             given = int(policy)
         outcomes: Any = None
-        with self.blaming(f"step failed at the feasible policy {text(policy)}"):
+        with self.blaming(f"{STEP} {text(policy)} with seed {seed}", STEP):
             self.env.reset(seed)
             outcomes = self.env.step(given)
             if not isinstance(outcomes, Outcomes):

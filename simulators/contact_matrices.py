@@ -194,7 +194,7 @@ def _resolve(contacts: Any, groups: int) -> tuple[int, dict[str, Floats]]:
         if set(contacts) != set(SETTINGS):
             raise ValueError(
                 f"contacts has the settings {', '.join(map(repr, contacts)) or 'none'}; "
-                f"it must have {', '.join(map(repr, SETTINGS))}"
+                f"it must have {', '.join(map(repr, SETTINGS))}, with zeros where nobody meets"
             )
         by_setting = {s: nonnegative_matrix(f"contacts[{s!r}]", contacts[s], names) for s in SETTINGS}
         return groups, by_setting

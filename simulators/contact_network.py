@@ -30,7 +30,7 @@ LARGEST_GRAPH = 20_000
 """Persons above whom :meth:`ContactNetwork.to_networkx` refuses: a dictionary an edge takes gigabytes."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactNetwork:
     """The contacts of N persons, a layer for each setting in which they meet.
 
@@ -54,6 +54,10 @@ class ContactNetwork:
     group: Groups
     groups: tuple[str, ...]
     asked: AskedContacts | None = None
+
+    def __repr__(self) -> str:
+        contacts = [f"{name}={layer.nnz // 2}" for name, layer in self.layers.items()]
+        return f"ContactNetwork({', '.join([f'persons={self.persons}', *contacts])})"
 
     @property
     def persons(self) -> int:

@@ -136,8 +136,18 @@ class Environment(ABC):
         ----------
         seed : int, numpy.random.SeedSequence or None, default None
             The same seed gives the same noise. None draws fresh noise from the operating system.
+
+        Raises
+        ------
+        ValueError
+            Anything else.
         """
-        self._rng = np.random.default_rng(seed)
+        try:
+            self._rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"seed={seed!r} must be a whole number >= 0, a numpy.random.SeedSequence or None"
+            ) from None
 
     @property
     def context(self) -> float | None:

@@ -29,7 +29,6 @@ Floats = NDArray[np.float64]
 PILOT_POLICIES, PILOT_SEASONS = 4, 4
 """Seasons from which the noise of a single season is estimated: so many policies, so many seasons of each."""
 
-
 PILOT_SEED = 20
 """Of the pilot: it belongs to the world, and does not change with the noise."""
 
@@ -115,9 +114,10 @@ class FluABM(Environment):
     Notes
     -----
     An outcome's ``info`` holds, as means over the replicates, ``attack_rate`` (J,), ``attack_rate_total``,
-    ``days`` and ``infected`` (days + 1, J), the epidemic curve in persons, and ``peak_day``; besides
-    ``replicates`` (r, J), the attack rates of each, ``seeds`` (r,), and ``failed``, the seed, policy and
-    cause of each replicate that failed.
+    ``days`` and ``infected`` (days + 1, J), the epidemic curve in persons, and ``peak_day``, the day on which
+    most are infectious (1 in a season that never has more than the initially infected; the peak of the mean
+    curve may lie elsewhere); besides ``replicates`` (r, J), the attack rates of each, ``seeds`` (r,), and
+    ``failed``, the seed, policy and cause of each replicate that failed.
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
@@ -281,7 +281,7 @@ class FluABM(Environment):
             "attack_rate_total": float(mean_attack @ self.population.sizes / self.population.persons),
             "days": np.arange(float(len(infected))),
             "infected": infected,
-            "peak_day": float(np.argmax(infected.sum(axis=1))),
+            "peak_day": float(np.mean([np.argmax(season.infectious.sum(axis=1)) for season in seasons])),
             "replicates": attack,
             "seeds": seeds,
             "failed": failed,
@@ -317,7 +317,18 @@ class FluABM(Environment):
         self.rng.bit_generator.state = state["noise"]
 
     def counterpart(self, name: str) -> dict[str, Any]:
-        """Return the options under which another environment describes this world; empty if none is known."""
+        """Return the options under which another environment describes this world.
+
+        Parameters
+        ----------
+        name : str
+            Of the environment, as for :func:`simulators.make`.
+
+        Returns
+        -------
+        dict
+            Options of ``flu-ode``; empty for any other.
+        """
         if name != "flu-ode":
             return {}
         return ode_options(self.population, self.policy_space, self._options, self.vaccinates)

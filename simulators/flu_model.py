@@ -3,6 +3,12 @@
 One step is a day. The age groups are the agents: they hold their policy and what has become of their people.
 The people are arrays, so that a city fits: person i, of the age group ``population.group[i]``, is exposed on
 day ``exposed_day[i]``, infectious from day ``infectious_day[i]`` and recovered from day ``recovery_day[i]``.
+
+Nobody is looked at day by day. When a person is infected, all that follows is known at once and entered on
+the day on which it is due: when the person falls ill and is well again, and whom the person will infect.
+
+With J age groups, persons are of 2 J + 1 kinds as to their hazard of infection: kind j is of age group j;
+kind J + j of age group j and protected by the vaccine; kind 2 J out of reach, infected already or immune.
 """
 
 from __future__ import annotations
@@ -24,7 +30,7 @@ from simulators.hazard_clock import HazardClock
 from simulators.next_generation import transmission_rate
 from simulators.options import choice, number, per_group, whole
 from simulators.population import Population, build_population
-from simulators.season_start import initially_infected, whole_numbers
+from simulators.season_start import numbers_infected, whole_numbers
 from simulators.transmission import contact_rows
 
 Floats = NDArray[np.float64]
@@ -45,7 +51,7 @@ BEFORE = -1
 
 STATES = ("susceptible", "exposed", "infectious", "recovered")
 
-VACCINEES, PROTECTED, SEEDS, LATENCY, ILLNESS, CONTACTS, WANING = range(7)
+VACCINEES, PROTECTED, SEEDS, LATENCY, ILLNESS, CONTACTS, WANING = PURPOSES = range(7)
 """What the season's seed draws for; every purpose has draws of its own."""
 
 
@@ -59,8 +65,8 @@ class FluModel(mesa.Model):  # type: ignore[misc]
     ----------
     population : Population or int, default 10,000
         Persons and their contacts, or how many persons to build a population of.
-    coverage : float or (J,) array-like, default 0
-        Share of each group vaccinated, in whole doses whose total is rounded.
+    coverage : float or (J,) array-like, optional
+        Share of each group vaccinated, in whole doses whose total is rounded; nobody by default.
     vaccination_day : int, default 0
         The first day on which vaccination protects; 0, before the season.
     vaccine : {"all-or-nothing", "leaky"}, default "all-or-nothing"
@@ -82,14 +88,15 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         Whole days, 1 or more: the mean of a geometric distribution, the probabilities of 1, 2, .. days, or a
         frozen distribution of scipy.stats, rounded up.
     initial_infected : float or (J,) array-like, optional
-        Persons infected on day 0, infectious from day 1; the ODE's shares by default, but 50 at least.
+        Persons infected on day 0, vaccinated or not, and infectious from day 1; the ODE's shares by default,
+        but 50 at least, of which a warning tells where they are more than a tenth of all.
     immune : (N,) array of bool, optional
         Persons immune from an earlier season; nobody by default.
     days : int, default 365
         Length of the season.
     record_every : int, default 1
         Days from one row of the data collector to the next; the last day has a row in any case. (With
-        ``mesa.batch_run`` leave it at 1, which takes rows for days, and use its ``data_collection_period``.)
+        ``mesa.batch_run`` leave it at 1, which takes rows for steps, and use its ``data_collection_period``.)
     population_seed : int, default 0
         Seed of a population that is to be built.
     seed : int, optional
@@ -109,14 +116,16 @@ class FluModel(mesa.Model):  # type: ignore[misc]
     running : bool
         False once nobody is exposed or infectious, or the season has ended.
     datacollector : mesa.DataCollector
-        The epidemic curve: all persons by state, and the infectious by group.
+        The epidemic curve: the ``day``, all persons by state, and the infectious by group. A row is what a
+        day has come to, and the first is day ``record_every``: of day 0, before any step, there is none.
+        (So the ``Step`` of ``mesa.batch_run``, which counts the rows from 0, is ``day - 1``.)
     """
 
     def __init__(
         self,
         population: Population | int = 10_000,
         *,
-        coverage: ArrayLike = 0.0,
+        coverage: ArrayLike | None = None,
         vaccination_day: int = 0,
         vaccine: Literal["all-or-nothing", "leaky"] = "all-or-nothing",
         efficacy: ArrayLike | None = None,
@@ -138,108 +147,127 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         if not isinstance(population, Population):
             population = build_population(population, seed=population_seed)
         self.population = population
-        names, sizes, J = population.groups, population.sizes, len(population.groups)
         self.day = 0
         self.days = whole("days", days)
         if self.days > LONGEST_SEASON:
             raise ValueError(f"days={days!r} must be at most {LONGEST_SEASON}")
         self.record_every = whole("record_every", record_every)
-
-        # The season's seed has draws of its own for every purpose.
         season = int(self.rng.integers(2**63))
-        self.keys = [counter_draws.stream(season, purpose) for purpose in range(7)]
+        self.keys = [counter_draws.stream(season, purpose) for purpose in PURPOSES]
 
-        # The disease.
-        table = flu_data.AGES.get(J)
+        self._set_disease(r0, susceptibility, latent_period, infectious_period)
+        self._set_policy(coverage, vaccination_day, vaccine, efficacy, treatment, school_closure, closure_day)
+        self._draw_persons()
+        self._set_hazards()
+        self._start(immune, initial_infected)
+        names = enumerate(self.population.groups)
+        self.datacollector = mesa.DataCollector(
+            {"day": "day"}
+            | {state: partial(_in_state, state=state) for state in STATES}
+            | {f"infectious {name}": partial(_infectious, group=j) for j, name in names}
+        )
+
+    def _set_disease(
+        self, r0: float, susceptibility: ArrayLike | None, latent_period: Any, infectious_period: Any
+    ) -> None:
+        """Set how long the disease lasts, and how readily a contact transmits it."""
+        names = self.population.groups
+        table = flu_data.AGES.get(len(names))
         if table is None or table.groups != names:
             raise ValueError(f"population: its groups must be those of flu_data.AGES; they are {names}")
-        susceptibility = _given("susceptibility", susceptibility, table.susceptibility, names, least=0)
-        latent = durations("latent_period", latent_period, J)
-        infectious = durations("infectious_period", infectious_period, J)
-        self.contacts = contact_rows(population.network)
-        r0 = number("r0", r0, least=0)
-        self.rate = transmission_rate(r0, self.contacts, susceptibility, infectious)
-
-        # The policy.
-        coverage = per_group("coverage", coverage, names, least=0, most=1)
-        self.doses = whole_numbers(coverage * sizes)
-        efficacy = _given("efficacy", efficacy, table.efficacy, names, least=0, most=1)
-        self.vaccination_day = whole("vaccination_day", vaccination_day, least=0)
-        leaky = choice("vaccine", vaccine, ("all-or-nothing", "leaky")) == "leaky"
-        if treatment is not None:
-            infectious = geometric(per_group("treatment", treatment, names, above=0, most=1))
-        school_closure = number("school_closure", school_closure, least=0)
-        closure_day = whole("closure_day", closure_day)
-
-        # The persons. As to their hazard of infection they are of 2 J + 1 kinds: j, of age group j; J + j,
-        # of age group j and protected by the vaccine; and those whom nothing can infect (any more).
-        everybody = np.arange(population.persons)
-        self.exposed_day, self.infectious_day, self.recovery_day = np.full(
-            (3, population.persons), NEVER, dtype=np.int16
+        given = _given("susceptibility", susceptibility, table.susceptibility, names, least=0)
+        self.susceptibility = given / (given.max() or 1.0)  # R0 says how much it is, these only of whom
+        self.latent_period = durations("latent_period", latent_period, len(names))
+        self.infectious_period = durations("infectious_period", infectious_period, len(names))
+        self.contacts = contact_rows(self.population.network)
+        self.rate = transmission_rate(
+            number("r0", r0, least=0), self.contacts, self.susceptibility, self.infectious_period
         )
-        self.latent_days = latent.draw(self._uniforms(LATENCY, everybody), population.group)
-        self.sick_days = infectious.draw(self._uniforms(ILLNESS, everybody), population.group)
+
+    def _set_policy(
+        self,
+        coverage: ArrayLike | None,
+        vaccination_day: int,
+        vaccine: str,
+        efficacy: ArrayLike | None,
+        treatment: ArrayLike | None,
+        school_closure: float,
+        closure_day: int,
+    ) -> None:
+        """Set what is done about the disease."""
+        names, sizes = self.population.groups, self.population.sizes
+        self.coverage = _given("coverage", coverage, np.zeros(len(names)), names, least=0, most=1)
+        self.doses = whole_numbers(self.coverage * sizes)
+        self.efficacy = _given(
+            "efficacy", efficacy, flu_data.AGES[len(names)].efficacy, names, least=0, most=1
+        )
+        self.vaccination_day = whole("vaccination_day", vaccination_day, least=0)
+        self.leaky = choice("vaccine", vaccine, ("all-or-nothing", "leaky")) == "leaky"
+        if treatment is not None:  # after the rate was found: R0 is that of the untreated
+            self.infectious_period = geometric(per_group("treatment", treatment, names, above=0, most=1))
+        self.school_closure = number("school_closure", school_closure, least=0)
+        self.closure_day = whole("closure_day", closure_day)
+
+    def _draw_persons(self) -> None:
+        """Draw what is each person's own: the length of an illness, vaccination, and whether it protects."""
+        group, J = self.population.group, len(self.population.groups)
+        everybody = np.arange(self.population.persons)
+        self.exposed_day, self.infectious_day, self.recovery_day = np.full(
+            (3, len(everybody)), NEVER, dtype=np.int16
+        )
+        self.latent_days = self.latent_period.draw(self._uniforms(LATENCY, everybody), group)
+        self.sick_days = self.infectious_period.draw(self._uniforms(ILLNESS, everybody), group)
+        # Under this key each of a person's contacts draws whether, and when, the person infects it.
         self.contact_keys = counter_draws.words(self.keys[CONTACTS], everybody)
-        self.kind = population.group.astype(np.int8)
-        self.out_of_reach = 2 * J
-        self.vaccinated = np.zeros(population.persons, dtype=bool)
-        members = [np.flatnonzero(population.group == j) for j in range(J)]
-        self.vaccinated[self._chosen(VACCINEES, members, self.doses)] = True
+        self.vaccinated = np.zeros(len(everybody), dtype=bool)
+        self.vaccinated[self._chosen(VACCINEES, ~self.vaccinated, self.doses)] = True
         protected = np.flatnonzero(self.vaccinated)
-        if not leaky:
-            takes = self._uniforms(PROTECTED, protected) < efficacy[population.group[protected]]
+        if not self.leaky:
+            takes = self._uniforms(PROTECTED, protected) < self.efficacy[group[protected]]
             protected = protected[takes]
+        self.kind = group.astype(np.int8)
         self.kind[protected] += J
+        self.out_of_reach = 2 * J
 
-        # How readily a contact transmits: by layer, kind of person and day.
-        day = np.arange(1, self.days + 1)
-        open_ = np.ones((len(self.contacts.layers), self.days))
-        if "school" in self.contacts.layers:
-            closed = np.clip(closure_day + school_closure - day, 0, 1) * (day >= closure_day)
-            open_[self.contacts.layers.index("school")] -= closed
-        taken = (1 - efficacy if leaky else np.zeros(J))[:, None]
-        hazard = np.zeros((len(open_), 2 * J + 1, self.days))
-        hazard[:, :J] = (self.rate * self.contacts.weights[:, None] * open_)[:, None] * susceptibility[
-            :, None
-        ]
-        hazard[:, J:-1] = hazard[:, :J] * np.where(day >= self.vaccination_day, taken, 1.0)
-        self.clock = HazardClock(hazard)
+    def _set_hazards(self) -> None:
+        """Set the hazard of a contact with an infectious person: by layer, kind of person and day."""
+        layers, day = self.contacts.layers, np.arange(1, self.days + 1)
+        held = np.ones((len(layers), self.days))  # part of a day's contacts
+        if "school" in layers:
+            # A closure of 10.5 days takes half of its eleventh.
+            left = np.clip(self.closure_day + self.school_closure - day, 0, 1)
+            held[layers.index("school")] -= np.where(day >= self.closure_day, left, 0)
+        usual = self.rate * self.contacts.weights[:, None] * held
+        unprotected = usual[:, None] * self.susceptibility[:, None]
+        # What an all-or-nothing vaccine does not protect is not of a protected kind.
+        passes = 1 - self.efficacy if self.leaky else np.zeros_like(self.efficacy)
+        protected = unprotected * np.where(day >= self.vaccination_day, passes[:, None], 1.0)
+        out_of_reach = np.zeros_like(unprotected[:, :1])
+        self.clock = HazardClock(np.concatenate((unprotected, protected, out_of_reach), axis=1))
 
+    def _start(self, immune: NDArray[np.bool_] | None, initial_infected: ArrayLike | None) -> None:
+        """Bring about day 0: some are immune from before, some are infected."""
+        population, J = self.population, len(self.population.groups)
         # What is due: who is exposed on which day; and how many are infected, become infectious and recover
         # on each day, of each group.
         self.exposures = EventCalendar(self.days)
         self.flows = np.zeros((3, self.days + 2, J), dtype=np.int64)
-
-        # The start: some are immune from before, some are infected.
         if immune is not None:
-            self._immunise(immune)
+            if np.shape(immune) != self.kind.shape or np.asarray(immune).dtype != bool:
+                raise ValueError(f"immune must be True or False for each of the {len(self.kind)} persons")
+            self.exposed_day[immune] = self.infectious_day[immune] = self.recovery_day[immune] = BEFORE
+            self.kind[immune] = self.out_of_reach
         already = np.bincount(population.group[self.recovery_day == BEFORE], minlength=J)
-        self.groups = [
-            AgeGroup(self, *facts)
-            for facts in zip(names, sizes.tolist(), already.tolist(), coverage.tolist(), strict=True)
-        ]
-        # Mesa 3.3 remembers every model by its agents' numbers, for ever: a thousand seasons would stay.
+        facts = (population.groups, population.sizes.tolist(), already.tolist(), self.coverage.tolist())
+        self.groups = [AgeGroup(self, *group) for group in zip(*facts, strict=True)]
+        # Mesa 3.3 numbers agents by a table of the class Agent whose keys are the models. Left there, none
+        # would ever be freed.
         getattr(mesa.Agent, "_ids", {}).pop(self, None)
-        if initial_infected is None:
-            numbers = initially_infected(names, sizes - already)
-        else:
-            numbers = whole_numbers(per_group("initial_infected", initial_infected, names, least=0))
-            for group, n in zip(self.groups, numbers, strict=True):
-                if n > group.susceptible:
-                    raise ValueError(
-                        f"initial_infected of group {group.name!r} is {n}; it must be at most the "
-                        f"susceptible, {group.susceptible}"
-                    )
-        members = [people[self.recovery_day[people] == NEVER] for people in members]
-        seeds = self._chosen(SEEDS, members, numbers)
-        self.latent_days[seeds] = 1  # they are infectious from day 1
+        numbers = numbers_infected(initial_infected, population.groups, population.sizes, already)
+        seeds = self._chosen(SEEDS, self.recovery_day == NEVER, numbers)
+        self.latent_days[seeds] = 1  # they are infectious from day 1, and no vaccine protects them
         self._infect(seeds)
         self._move()
-
-        self.datacollector = mesa.DataCollector(
-            {state: partial(_in_state, state=state) for state in STATES}
-            | {f"infectious {name}": partial(_infectious, group=j) for j, name in enumerate(names)}
-        )
 
     def step(self) -> None:
         """Simulate a day; nothing happens after the last day of the season."""
@@ -263,6 +291,10 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             self.step()
         if self.day % self.record_every and self.day != self.days:
             self.datacollector.collect(self)
+
+    def __repr__(self) -> str:
+        persons, infectious = self.population.persons, _in_state(self, "infectious")
+        return f"FluModel({persons=}, day={self.day}, days={self.days}, {infectious=})"
 
     def persons(self) -> pd.DataFrame:
         """Return the persons as they are today, one a row.
@@ -305,53 +337,50 @@ class FluModel(mesa.Model):  # type: ignore[misc]
 
     def _infect(self, people: Persons) -> None:
         """Infect those who can be infected; what will follow from it is known at once, and entered."""
-        people = np.sort(people[self.kind[people] != self.out_of_reach])
+        people = people[self.kind[people] != self.out_of_reach]
         if len(people) == 0:
             return
-        first = np.ones(len(people), dtype=bool)
-        np.not_equal(people[1:], people[:-1], out=first[1:])
-        people = people[first]
+        # Several may infect the same person on the same day; np.unique takes twice as long for so few.
+        people = np.sort(people)
+        people = people[np.concatenate(([True], people[1:] != people[:-1]))]
         self.kind[people] = self.out_of_reach
+        after = self.days + 1  # what comes later than that does not matter
         begin = np.add(self.latent_days[people], self.day, dtype=np.int64)
-        end = np.minimum(begin + self.sick_days[people], self.days + 1)
-        begin = np.minimum(begin, self.days + 1)
+        end = np.minimum(begin + self.sick_days[people], after)
+        begin = np.minimum(begin, after)
         self.exposed_day[people] = self.day
         self.infectious_day[people] = begin
         self.recovery_day[people] = end
-        group, J = self.population.group[people], len(self.groups)
+        group = self.population.group[people]
         infected, ill, well = self.flows
-        infected[self.day] += np.bincount(group, minlength=J)
-        np.add.at(ill.reshape(-1), begin * J + group, 1)
-        np.add.at(well.reshape(-1), end * J + group, 1)
-        self.exposures.put(
-            *self.contacts.transmissions(self.contact_keys, self.clock, self.kind, people, begin, end)
+        np.add.at(infected[self.day], group, 1)
+        np.add.at(ill, (begin, group), 1)
+        np.add.at(well, (end, group), 1)
+        reached, days = self.contacts.transmissions(
+            self.contact_keys, self.clock, self.kind, people, begin, end
         )
+        self.exposures.put(reached, days)  # by then somebody else may have infected them
 
     def _move(self) -> None:
         """Tell each group what happens today."""
         for group, flow in zip(self.groups, self.flows[:, self.day].T.tolist(), strict=True):
             group.move(*flow)
 
-    def _immunise(self, immune: NDArray[np.bool_]) -> None:
-        """Take persons out of reach whom an earlier season left immune."""
-        if np.shape(immune) != self.kind.shape or np.asarray(immune).dtype != bool:
-            raise ValueError(f"immune must be True or False for each of the {len(self.kind)} persons")
-        for day in (self.exposed_day, self.infectious_day, self.recovery_day):
-            day[immune] = BEFORE
-        self.kind[immune] = self.out_of_reach
-
     def _uniforms(self, purpose: int, people: NDArray[np.integer]) -> Floats:
         return counter_draws.uniforms(counter_draws.words(self.keys[purpose], people))
 
-    def _chosen(self, purpose: int, members: list[NDArray[np.intp]], numbers: Integers) -> Persons:
-        """Choose a number of members of each group; a larger number only adds to them."""
-        chosen = [
-            people[:n]
-            if n in (0, len(people))
-            else counter_draws.smallest(counter_draws.words(self.keys[purpose], people), people, n)
-            for people, n in zip(members, numbers.tolist(), strict=True)
-        ]
-        return np.concatenate(chosen).astype(np.int32)
+    def _chosen(self, purpose: int, among: NDArray[np.bool_], numbers: Integers) -> Persons:
+        """Choose a number of each group among persons, (N,); a larger number only adds to them."""
+        chosen = [np.empty(0, dtype=np.int32)]
+        for j, n in enumerate(numbers.tolist()):
+            if n == 0:
+                continue
+            people = np.flatnonzero(among & (self.population.group == j))
+            if n < len(people):
+                draws = counter_draws.words(self.keys[purpose], people)
+                people = counter_draws.smallest(draws, people, n)
+            chosen.append(people.astype(np.int32))
+        return np.concatenate(chosen)
 
 
 def _given(name: str, value: Any, default: Floats, names: tuple[str, ...], **limits: float) -> Floats:

@@ -78,6 +78,11 @@ def _solve(r0: float, rows: ContactRows, susceptibility: Floats, infectious: Dur
         return reproduction_number(float(np.exp(log_rate)), rows, susceptibility, infectious) - r0
 
     greatest = reproduction_number(1e12, rows, susceptibility, infectious)
+    if greatest == 0:
+        raise ValueError(
+            f"r0={r0:g} is out of reach: with susceptibility {susceptibility.tolist()} and layer weights "
+            f"{dict(zip(rows.layers, rows.weights.tolist(), strict=True))} no contact transmits; it must be 0"
+        )
     if r0 > 0.999 * greatest:
         raise ValueError(
             f"r0={r0:g} is out of reach on this network; it must be at most {0.999 * greatest:g}"

@@ -32,7 +32,7 @@ def number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.
         raise ValueError(f"{name}={value!r} must be {accepted}")
     try:
         x = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}={value!r} must be {accepted}") from None
     if not (np.isfinite(x) and x > above and x >= least):
         raise ValueError(f"{name}={value!r} must be {accepted}")
@@ -67,7 +67,7 @@ def per_group(
     if most < np.inf:
         accepted += f" and <= {most:g}"
     try:
-        x = np.array(value, dtype=float)
+        x = np.array("" if value is None else value, dtype=float)  # NumPy would make nan of None
     except (TypeError, ValueError):
         raise ValueError(f"{name}={value!r} must be one number, or {len(groups)} of them") from None
     if x.shape not in ((), (len(groups),)):

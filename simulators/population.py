@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,12 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 from simulators import flu_data, households, population_data, venues
 from simulators.age_structure import ages, group_shares
 from simulators.contact_matrices import ask
-from simulators.contact_network import ContactNetwork, symmetric_from_keys
+from simulators.contact_network import LARGEST_GRAPH, ContactNetwork, symmetric_from_keys
 from simulators.contact_pairs import Keys, choose, count, fill, within
 from simulators.flu_data import SETTINGS
 from simulators.options import choice, number, per_group, seed_sequence, whole
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 Floats = NDArray[np.float64]
+
+MOST_PERSONS = 100_000_000
+"""Persons above whom a population is refused: its contacts take 200 bytes a person."""
 
 SMALLEST_MATCHED = 100
 """Persons from which on the contacts asked must be met.
@@ -34,7 +40,7 @@ meets whom there is, and the table of the contacts achieved says how far off tha
 """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Population:
     """N persons, numbered household by household, and their contacts.
 
@@ -62,6 +68,10 @@ class Population:
     workplace: NDArray[np.int32]
     network: ContactNetwork
 
+    def __repr__(self) -> str:
+        households = len(np.unique(self.household))
+        return f"Population(persons={self.persons}, {households=})"
+
     @property
     def persons(self) -> int:
         """Number of persons N."""
@@ -71,6 +81,13 @@ class Population:
     def sizes(self) -> NDArray[np.int64]:
         """Persons in each group, (J,)."""
         return np.bincount(self.group, minlength=len(self.groups))
+
+    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
+        """Return the graph of the network, whose nodes have ``age`` and ``household`` besides."""
+        graph = self.network.to_networkx(largest)
+        for person, age, household in zip(graph, self.age.tolist(), self.household.tolist(), strict=True):
+            graph.nodes[person].update(age=age, household=household)
+        return graph
 
 
 def build_population(
@@ -132,6 +149,9 @@ def build_population(
     class_size = whole("class_size", class_size)
     team_size = whole("team_size", team_size)
     largest_workplace = whole("largest_workplace", largest_workplace)
+    for name, size in {"persons": N, "largest_workplace": largest_workplace}.items():
+        if size > MOST_PERSONS:
+            raise ValueError(f"{name}={size} must be at most {MOST_PERSONS:,}")
     school_size = whole("school_size", school_size, least=class_size)
     size_shares = _size_shares(household_sizes)
     if number("tolerance", tolerance, least=0) > 1:
@@ -201,7 +221,7 @@ def _streams(seed: int | np.random.SeedSequence) -> dict[str, np.random.Generato
 def _refuse(off: float, where: str, tolerance: float) -> None:
     if off > tolerance:
         raise ValueError(
-            f"contacts cannot be matched: {off:.0%} of those asked are too many or too few "
+            f"contacts cannot be matched: {100 * off:.3g}% of those asked are too many or too few "
             f"(tolerance={tolerance:g}), most of them in {where}"
         )
 

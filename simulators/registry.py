@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import difflib
 import inspect
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 Factory = Callable[..., Environment]
 PLUGINS = "policyloop.simulators"
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+FUNCTIONS = (
+    "; a function that is named here must build an environment: "
+    "bridges.FunctionEnvironment makes one of a function that computes outcomes"
+)
 
 # "module:attribute" strings are imported when first made, so that listing names costs nothing.
 _factories: dict[str, Factory | str] = {
@@ -110,20 +116,27 @@ def make(name: str, **options: Any) -> Environment:
     """
     factory = _factory(name)
     accepted, open_ended, required = _parameters(factory)
-    for option in options:
-        if option not in accepted and not open_ended:
-            known = ", ".join(accepted) or "none"
-            raise ValueError(
-                f"environment {name!r} has no option {option!r}{_nearest(option, accepted)}; "
-                f"accepted: {known}"
-            )
+    unknown = [option for option in options if option not in accepted]
+    if unknown and not open_ended:
+        raise _unknown(name, unknown[0], accepted)
+    makes = FUNCTIONS if is_target(name) and inspect.isfunction(factory) else ""
     for option in required:
         if option not in options:
-            raise ValueError(f"environment {name!r} needs the option {option!r}")
-    environment = factory(**options)
+            meant = difflib.get_close_matches(option, unknown, n=1, cutoff=0.5)
+            hint = f"; {meant[0]!r} is none of its options" if meant else makes
+            raise ValueError(f"environment {name!r} needs the option {option!r}{hint}")
+    try:
+        environment = factory(**options)
+    except TypeError as error:
+        # What is passed on, from **options to another class, is known to be wrong when it has arrived.
+        refused = re.search(r"(?:unexpected keyword|multiple values for) argument '(.*?)'", str(error))
+        if refused and refused[1] in set(options).difference(inspect.signature(factory).parameters):
+            known = [option for option in accepted if option != refused[1]]
+            raise _unknown(name, refused[1], known) from error
+        raise
     if not isinstance(environment, Environment):
         kind = type(environment).__name__
-        raise ValueError(f"environment {name!r} must be a simulators.Environment, not of type {kind}")
+        raise ValueError(f"environment {name!r} must be a simulators.Environment, not of type {kind}{makes}")
     if name in names():
         environment.name = name
     return environment
@@ -151,18 +164,47 @@ def _factory(name: str) -> Factory:
             f"unknown environment {name!r}{_nearest(name, names())}; known: {', '.join(names())}"
         )
     if isinstance(loaded, Environment):
-        return lambda: copy.deepcopy(loaded)
+        return lambda: _copied(name, loaded)
     if not callable(loaded):
         raise ValueError(f"environment {name!r} must name a class or a function, not {loaded!r}")
     return loaded  # type: ignore[no-any-return]
 
 
+def _copied(name: str, environment: Environment) -> Environment:
+    try:
+        return copy.deepcopy(environment)
+    except Exception as error:
+        raise ValueError(
+            f"environment {name!r} cannot be copied, as every trial needs one of its own: "
+            f"{' '.join(str(error).split())}; name a function that builds it instead"
+        ) from error
+
+
 def _parameters(factory: Factory) -> tuple[list[str], bool, list[str]]:
-    """Return the names a factory accepts, whether it takes any other, and those it cannot do without."""
-    parameters = inspect.signature(factory).parameters.values()
-    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    return [p.name for p in named], open_ended, [p.name for p in named if p.default is p.empty]
+    """Return the names a factory accepts, whether it takes any other, and those it cannot do without.
+
+    Among the accepted ones are those of the classes above, to which a class passes on what it does not know.
+    """
+    above = [vars(cls).get("__init__") for cls in getattr(factory, "__mro__", ())[1:]]
+    levels = [list(inspect.signature(level).parameters.values()) for level in (factory, *filter(None, above))]
+    accepted: list[str] = []
+    for parameters in levels:
+        accepted += [p.name for p in parameters if p.kind in NAMED and p.name not in ("self", *accepted)]
+        if not _open_ended(parameters):
+            break
+    required = [p.name for p in levels[0] if p.kind in NAMED and p.default is p.empty]
+    return accepted, _open_ended(levels[0]), required
+
+
+def _open_ended(parameters: list[inspect.Parameter]) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _unknown(name: str, option: str, accepted: list[str]) -> ValueError:
+    known = ", ".join(accepted) or "none"
+    return ValueError(
+        f"environment {name!r} has no option {option!r}{_nearest(option, accepted)}; accepted: {known}"
+    )
 
 
 def _nearest(word: str, words: list[str]) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simulators import flu_data
+from simulators.options import per_group
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,3 +60,46 @@ def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
     if 0 < expected.sum() < least:
         expected *= least / expected.sum()
     return np.minimum(whole_numbers(expected), sizes)
+
+
+def numbers_infected(
+    given: ArrayLike | None, groups: tuple[str, ...], sizes: Integers, immune: Integers
+) -> Integers:
+    """Return how many persons of each group are infected on day 0: as told, or else as usual.
+
+    Parameters
+    ----------
+    given : float or (J,) array-like, optional
+        What the user says; by default :func:`initially_infected` of those who are not immune, with a warning
+        where they are more than a tenth of all.
+    groups : tuple of str
+        Names of the J groups.
+    sizes, immune : (J,) array of int
+        Persons, and how many of them are immune.
+
+    Returns
+    -------
+    (J,) array of int
+
+    Raises
+    ------
+    ValueError
+        More than there are; names the group.
+    """
+    susceptible = sizes - immune
+    if given is None:
+        usual = initially_infected(groups, susceptible)
+        if usual.sum() > sizes.sum() / 10:
+            warnings.warn(
+                f"{usual.sum()} of {sizes.sum()} persons are infected on day 0, more than a tenth of all: "
+                f"{LEAST_INFECTED} are in a small town unless initial_infected says otherwise",
+                stacklevel=4,  # whoever makes the model
+            )
+        return usual
+    numbers = per_group("initial_infected", given, groups, least=0)
+    for name, n, most in zip(groups, numbers, susceptible, strict=True):
+        if n > most:
+            raise ValueError(
+                f"initial_infected of group {name!r} is {n:g}; it must be at most the susceptible, {most}"
+            )
+    return whole_numbers(numbers)

@@ -36,7 +36,7 @@ class ContactRows:
     layers : tuple of str
         Names of the L layers.
     weights : (L,) array
-        Relative transmission rate of each layer's contacts.
+        Transmission rate of each layer's contacts, relative to the greatest.
     means : (L, J, J) array
         Mean contacts of a person of a group with persons of a group, by layer.
     starts : (N + 1,) int array
@@ -50,7 +50,8 @@ class ContactRows:
     def __init__(self, network: ContactNetwork) -> None:
         self.persons = network.persons
         self.layers = tuple(network.layers)
-        self.weights = np.array([network.weights[name] for name in self.layers], dtype=float)
+        weights = np.array([network.weights[name] for name in self.layers], dtype=float)
+        self.weights = weights / (weights.max(initial=0.0) or 1.0)
         self.means = np.array([network.contacts(name) for name in self.layers])
         side_by_side = hstack(list(network.layers.values()), format="csr")
         self.rates: dict[tuple[float, bytes, bytes], float] = {}

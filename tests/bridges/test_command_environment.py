@@ -4,6 +4,7 @@ import re
 import shutil
 import sys
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_variables_reach_the_program(tmp_path):
         ("import sys; print('no licence\\nfound', file=sys.stderr); sys.exit(3)", "ended with exit code 3"),
         ("import os; os.kill(os.getpid(), 9)", "was killed by SIGKILL"),
         ("print('Loading...'); print([1, 2])", "nothing else, to standard output; it wrote 'Loading... "),
-        ("pass", "it wrote nothing"),
+        ("pass", "must write one JSON object or list, and nothing else, .* it wrote nothing"),
         ("print('{')", "it wrote '{'"),
         ("print('\\udcff' and [1])", "answered 1 values for the 2 groups"),
         ("print('{\"north\": 1}')", "no group south"),
@@ -113,6 +114,46 @@ time.sleep(60)
     assert "took longer than 1 s and was killed; standard error ends: waiting" in message
     time.sleep(max(0.0, began + 3.5 - time.monotonic()))
     assert not (tmp_path / "late").exists()
+
+
+@pytest.mark.parametrize("session", [False, True])
+def test_the_answer_of_a_program_that_has_ended_counts_though_a_child_holds_its_output_open(
+    tmp_path, session
+):
+    text = f"""
+import subprocess, sys
+late = "import time, pathlib; time.sleep(1.5); pathlib.Path('late').write_text('')"
+subprocess.Popen([sys.executable, "-S", "-c", late], start_new_session={session})
+print([1, 2])
+"""
+    began = time.monotonic()
+    assert environment(tmp_path, text, seconds=20).step([1, 1]).values.tolist() == [1, 2]
+    assert time.monotonic() - began < 1.4
+    time.sleep(max(0.0, began + 2.5 - time.monotonic()))
+    assert (tmp_path / "late").exists() == session  # what it left in its own session is killed
+
+
+def test_of_standard_error_only_the_end_is_kept(tmp_path):
+    text = "import sys; [sys.stderr.write('x' * 2**20) for _ in range(60)]; sys.exit('no licence')"
+    env = environment(tmp_path, text)
+    tracemalloc.start()
+    message = failure(env)
+    assert tracemalloc.get_traced_memory()[1] < 5 << 20
+    tracemalloc.stop()
+    assert "no licence" in message and len(message) < 700
+
+
+def test_a_program_that_writes_without_end_is_stopped(tmp_path):
+    message = failure(environment(tmp_path, "while True: print('x' * 2**20)", seconds=30))
+    assert "wrote more than 16 MB to standard output and was killed" in message
+
+
+def test_a_message_larger_than_a_pipe_is_read_whole_or_not_at_all(tmp_path):
+    many = {"policy": {f"{i:0>500}": (0, 1) for i in range(400)}, "groups": ["length"], "folder": tmp_path}
+    for text, length in (("print([len(sys.stdin.read())])", 200_000), ("print([0])", 0)):
+        (tmp_path / "model.py").write_text(f"import sys; {text}")
+        env = CommandEnvironment([sys.executable, "-S", "model.py"], **many)
+        assert env.step(np.ones(400)).values[0] >= length
 
 
 def test_a_program_need_not_read_what_it_is_told(tmp_path):

@@ -95,6 +95,7 @@ def test_failed_trials_teach_nothing_and_pruned_ones_what_they_reported():
     assert np.isnan(told[2]).all() and np.isnan(told[3]).tolist() == [False, True]
 
 
+@pytest.mark.filterwarnings("ignore:parameter 'kind'")
 def test_without_a_search_space_it_is_that_of_the_trials_and_integers_and_logs_keep_their_form():
     def mixed(trial):
         rate, n = trial.suggest_float("rate", 1e-3, 1, log=True), trial.suggest_int("n", 1, 9)
@@ -158,6 +159,19 @@ def reporting(report, value=None):
         (reporting(lambda trial, found: None), "trial 0 reported no outcomes: .*report_outcomes.*low, high"),
         (reporting(lambda trial, found: report_outcomes(trial, {"low": 1.0})), "has no group high"),
         (reporting(lambda trial, found: report_outcomes(trial, [1.0])), "1 values for the 2 groups"),
+        (
+            reporting(lambda trial, found: report_outcomes(trial, {"low": "text", "high": 1})),
+            "outcome of 'low' is 'text'; accepted: a number, nan or None",
+        ),
+        (
+            reporting(lambda trial, found: report_outcomes(trial, [1.0, [2, 3]])),
+            r"outcome 1 is \[2, 3\]; acc",
+        ),
+        (reporting(lambda trial, found: report_outcomes(trial, 3)), "outcomes=3 must be one number a group"),
+        (
+            reporting(lambda trial, found: report_outcomes(trial, found, {"low": 1, "high": "much"})),
+            "noise_variance of 'high' is 'much'",
+        ),
         (reporting(report_outcomes, value=7.0), "returned 7, but its outcomes compose to .*weights"),
     ],
 )
@@ -173,9 +187,43 @@ def test_an_objective_that_reports_wrongly_is_told_so_in_one_line(function, word
         ({"agent": "gp"}, "agent='gp'; accepted: gp-ucb"),
         ({"constraint": LinearConstraint([1, 1], 0, 1), "search_space": None}, "only with a search_space"),
         ({"search_space": {"x": optuna.distributions.CategoricalDistribution("ab")}}, "a float or an int"),
+        ({"groups": []}, r"groups=\[\] must be a list of names, at least one"),
+        ({"groups": None}, "groups=None must be a list of names"),
+        ({"groups": ["a", "a"]}, "must differ from each other"),
         ({"weights": [1, 2, 3]}, "weights must be 2 numbers"),
     ],
 )
 def test_impossible_samplers_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         AgentSampler(**(copy.copy({"groups": GROUPS, "search_space": SPACE}) | options))
+
+
+@pytest.mark.parametrize("space", [SPACE, None])
+def test_a_study_with_two_directions_is_refused_before_anything_is_sampled(space):
+    study = optuna.create_study(sampler=DGPUCBSampler(GROUPS, space), directions=["minimize", "maximize"])
+    with pytest.raises(ValueError, match="directions: the study has 2; accepted: one"):
+        study.optimize(lambda trial: pytest.fail("it was run"), n_trials=1)
+
+
+def test_a_parameter_that_is_not_sampled_as_the_trial_asks_is_warned_of_once():
+    def wider(trial):
+        x, y = trial.suggest_float("x", 0, 5), trial.suggest_float("y", 0, 1)
+        kind = trial.suggest_categorical("kind", ["a", "b"])
+        found = {**outcomes(x, y), "high": float(kind == "b")}
+        report_outcomes(trial, found)
+        return sum(found.values())
+
+    with pytest.warns(UserWarning) as told:
+        optimized(DGPUCBSampler(GROUPS, SPACE), 4, wider)
+    said = [str(one.message) for one in told if "parameter" in str(one.message)]
+    assert len(said) == 2
+    assert "'x' is FloatDistribution(high=1.0" in said[0] and "suggests FloatDistribution(high=5" in said[0]
+    assert "'kind' is CategoricalDistribution" in said[1] and said[1].endswith("its values are random")
+    with pytest.warns(UserWarning, match="parameter 'y' is not in the search space: its values are random"):
+        optimized(DGPUCBSampler(GROUPS, {"x": FLOAT(0, 1)}), 1)
+
+
+def test_nothing_is_warned_of_where_all_is_sampled(recwarn):
+    optimized(DGPUCBSampler(GROUPS, SPACE), 3)
+    optimized(DGPUCBSampler(GROUPS), 3)
+    assert not [one for one in recwarn if "parameter" in str(one.message)]

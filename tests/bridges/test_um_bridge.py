@@ -1,5 +1,7 @@
 """UM-Bridge in both directions, with the real library at the other end of the wire."""
 
+import json
+import os
 import pickle
 import re
 import signal
@@ -7,13 +9,16 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.error
+import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simulators
-from bridges import Loop, make_agent
+from bridges import FunctionEnvironment, Loop, make_agent
 from bridges.um_bridge_environment import UMBridgeEnvironment
 from bridges.um_bridge_server import application, serving
 
@@ -50,12 +55,46 @@ def test_a_client_gets_the_outcomes_and_the_objective_that_the_environment_has(f
     [
         ([5.0] * 5, {}, "policy entry '0-19' is 5, outside its bounds"),
         ([0.2] * 5, {"seed": "one"}, "seed = 'one'; accepted: a whole number"),
+        ([0.2] * 5, {"sed": 3}, "config: unknown key 'sed'; accepted: 'seed'"),
         ([0.2] * 4, {}, "Expected 5 but got 4"),
+        ([0.2, "much"], {}, "input=[[0.2, 'much']]; accepted"),
+        ([0.2] * 5, [7], "config=[7]; accepted: an object"),
     ],
 )
 def test_a_client_is_told_its_mistake_in_words(flu, policy, config, words):
     with pytest.raises(Exception, match=re.escape(words)):
         umbridge.HTTPModel(flu, "flu-ode")([policy], config)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"{}", "must be a JSON object with the name of a model"),
+        (b"[1]", "must be a JSON object"),
+        (b"policy", "must be a JSON object"),
+        (b'{"name": "flu-ode"}', "input=None; accepted: a list of vectors"),
+        (b'{"name": "flu-ode", "input": 5}', "input=5; accepted: a list of vectors"),
+        (
+            b'{"name": "flu-ode", "input": [5]}',
+            "input=[5]; accepted: a list of vectors, such as [[0.5, 0.2]]",
+        ),
+        (b'{"name": "flu", "input": [[1]]}', "Model flu not found"),
+    ],
+)
+def test_a_request_by_hand_is_told_its_mistake_in_words(flu, body, words):
+    with pytest.raises(urllib.error.HTTPError) as told:
+        urllib.request.urlopen(urllib.request.Request(f"{flu}/Evaluate", data=body))
+    assert told.value.code == 400
+    assert words in json.load(told.value)["error"]["message"]
+
+
+def test_a_model_that_asks_to_exit_is_an_error_of_its_step_and_serving_goes_on():
+    environment = FunctionEnvironment(lambda x: sys.exit(3) if x[0] > 0.5 else [x[0]], {"x": (0, 1)}, ["a"])
+    with serving(environment, port=0) as url:
+        model = umbridge.HTTPModel(url, "FunctionEnvironment")
+        with pytest.raises(Exception, match="SimulationError: the simulator asked to exit with code 3"):
+            model([[0.75]])
+        assert model([[0.25]]) == [[0.25]]
 
 
 def test_serving_listens_on_this_machine_alone(flu):
@@ -190,12 +229,56 @@ def test_a_server_that_is_not_there_is_told_in_one_line():
         sums("localhost")
 
 
-def test_the_command_serves_until_it_is_stopped():
-    command = [sys.executable, "-m", "policyloop", "serve", "flu-ode", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        line = server.stdout.readline()
-        url = re.search(r"http://127\.0\.0\.1:\d+", line).group()
-        assert umbridge.supported_models(url) == ["flu-ode", "flu-ode-objective"]
+MODEL = """
+import time
+from bridges import FunctionEnvironment
+
+def length(x):
+    time.sleep(1.5)
+    return [x[0]]
+
+ward = FunctionEnvironment(length, {"x": (0, 1)}, ["stay"])
+"""
+SCENARIO = """
+name = "wards"
+rounds = 6
+trials = 1
+agents = ["random"]
+[environment]
+name = "models.py:ward"
+"""
+
+
+@contextmanager
+def commanded(*arguments, cwd=None):
+    """The command `serve`, its url, and what it leaves behind after Ctrl-C."""
+    command = [sys.executable, "-m", "policyloop", "serve", *arguments, "--port", "0"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=env
+    ) as server:
+        url = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline()).group()
+        yield url
         server.send_signal(signal.SIGINT)
         _, errors = server.communicate(timeout=20)
-    assert server.returncode == 130 and "Traceback" not in errors
+    assert server.returncode == 130 and errors == ""
+
+
+def test_the_command_serves_until_it_is_stopped():
+    with commanded("flu-ode") as url:
+        assert umbridge.supported_models(url) == ["flu-ode", "flu-ode-objective"]
+
+
+@pytest.mark.parametrize(("target", "name"), [("models.py:ward", "ward"), ("./wards.toml", "wards")])
+def test_models_are_called_after_what_is_served_and_a_step_under_way_is_finished(tmp_path, target, name):
+    (tmp_path / "models.py").write_text(MODEL)
+    (tmp_path / "wards.toml").write_text(SCENARIO)
+    answers = []
+    with commanded(target, cwd=tmp_path) as url:
+        assert umbridge.supported_models(url) == [name, f"{name}-objective"]
+        model = umbridge.HTTPModel(url, name)
+        client = threading.Thread(target=lambda: answers.append(model([[0.5]])))
+        client.start()
+        threading.Event().wait(0.5)
+    client.join()
+    assert answers == [[[0.5]]]

@@ -28,6 +28,7 @@ ONES = "[1, 1, 1, 1, 1]"
         ("rounds = true\n", ["rounds = true", "whole number"]),
         ("rouds = 3\n", ["rouds = 3", "unknown key", "'rounds'"]),
         ('rounds = 1\ntrials = 1\nname = "../up"\n', ['name = "../up"', "letters"]),
+        ('rounds = 1\ntrials = 1\nname = "grün"\n', ['name = "grün"', "letters (a-z, A-Z)"]),
         ("rounds = \n", ["not valid TOML", "line 1"]),
     ],
 )

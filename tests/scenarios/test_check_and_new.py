@@ -1,5 +1,6 @@
 """`policyloop check` says what is wrong with a simulator, `policyloop new` writes one that works."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -20,8 +21,10 @@ class Faulty(Environment):
 
     def __init__(self, fault=""):
         self.fault = fault
-        if fault == "no copies":
-            self.trap = lambda: 0
+        self.trap = lambda: 0  # cannot be pickled, nor does it have to be
+        self.shift = float(np.random.default_rng().random()) if fault == "no copies" else 0.0
+        if fault == "never made":
+            raise SystemExit("no licence")
 
     def step(self, policy):
         if self.fault == "clipped":
@@ -32,17 +35,26 @@ class Faulty(Environment):
             self.groups = self.groups[::-1]
         if self.fault == "shape":
             return Outcomes(np.zeros(3))
+        if self.fault == "exit":
+            raise SystemExit(3)
+        if self.fault == "key":
+            raise KeyError("gain")
+        print("the model says hello")
         noise = np.random if self.fault == "global" else self.rng
         if self.fault == "no seeds":
             noise = np.random.default_rng()
-        return Outcomes(np.array([x, 1 - x]) + noise.normal(0, 0.01, 2))
+        return Outcomes(np.array([x, 1 - x]) + self.shift + noise.normal(0, 0.01, 2))
 
     def expected(self, policies):
+        if self.shift:
+            raise NotImplementedError
         if self.fault == "expected":
             return 5 + np.zeros((len(policies), 2))
         return np.column_stack([np.ravel(policies), 1 - np.ravel(policies)])
 
     def compose(self, outcomes, policies):
+        if self.fault == "exit in compose":
+            raise SystemExit(3)
         if self.fault == "one by one":
             return float(np.sum(outcomes))
         return np.asarray(outcomes).sum(axis=-1)
@@ -58,7 +70,7 @@ def file(tmp_path):
 
 def test_a_simulator_that_keeps_the_contract_is_ready(file, policyloop):
     code, out, err = policyloop("check", f"{file}:Faulty")
-    assert (code, err) == (0, "")
+    assert code == 0
     assert "2 groups, 1 policy entries" in out
     assert out.endswith("nothing found: it is ready\n")
 
@@ -73,13 +85,50 @@ def test_a_simulator_that_keeps_the_contract_is_ready(file, policyloop):
         ("clipped", "is above its bound with ValueError; it accepted"),
         ("expected", "expected of group 'a' is 5, but 12 steps"),
         ("one by one", "compose of 8 rows must have shape (8,)"),
-        ("no copies", "cannot be pickled, so trials cannot run in parallel"),
+        ("no copies", "made anew, as each worker of a study does, the environment gives another step"),
+        ("exit", "it asked to exit (3), which costs a study the round"),
     ],
 )
 def test_each_fault_is_told_in_plain_words(file, policyloop, fault, finding):
-    code, out, err = policyloop("check", f"{file}:Faulty", "--option", f"fault={fault}")
-    assert (code, err) == (1, "")
+    code, out, _ = policyloop("check", f"{file}:Faulty", "--option", f"fault={fault}")
+    assert code == 1
     assert finding in out
+
+
+def test_what_the_model_prints_is_not_among_the_findings(file, policyloop):
+    _, out, err = policyloop("check", f"{file}:Faulty")
+    assert out.count("\n") == 2 and "hello" not in out
+    assert "the model says hello\n" in err
+
+
+def test_a_fault_that_recurs_is_one_finding_with_its_first_policy_and_seed(file, policyloop):
+    _, out, _ = policyloop("check", f"{file}:Faulty", "--option", "fault=key")
+    first, finding, last = out.splitlines()
+    assert last == "1 found"
+    assert re.fullmatch(
+        r"- step failed at the feasible policy \([\d.]+\) with seed 0: it raised KeyError: 'gain' "
+        r"\(the first of \d\d such\)",
+        finding,
+    )
+
+
+def test_a_simulator_that_exits_when_it_is_made_is_told_in_one_line(file, policyloop):
+    code, out, err = policyloop("check", f"{file}:Faulty", "--option", "fault=never made")
+    assert (code, out) == (2, "")
+    assert err.endswith("the simulator asked to exit (no licence) when it was made\n")
+    assert err.count("\n") == 1
+
+
+def test_a_scenario_is_checked_for_what_a_run_would_refuse(file, scenario_file, policyloop):
+    path = scenario_file(environment=f"{file}:Faulty", agents='["randm"]')
+    code, out, _ = policyloop("check", path)
+    assert code == 1
+    assert "agents[0]: unknown agent 'randm'; did you mean 'random'?" in out
+    scenario_file(environment=f"{file}:Faulty", agents='["random"]', options='fault = "exit in compose"')
+    code, out, _ = policyloop("check", path)
+    assert code == 1 and "asked to exit (3)" in out
+    scenario_file(environment=f"{file}:Faulty", agents='["random"]')
+    assert policyloop("check", path)[0] == 0
 
 
 def test_a_slow_step_is_told(file, policyloop, monkeypatch):
@@ -118,16 +167,37 @@ def test_a_new_simulator_works_at_once(tmp_path, policyloop, monkeypatch):
         assert policyloop(*command[1:], *few)[0] == 0
 
 
-def test_the_test_of_a_new_simulator_passes(tmp_path, policyloop):
-    assert policyloop("new", "simulator", "my-clinics", "--folder", tmp_path)[0] == 0
+EDITED = """
+import numpy as np
+from scipy.optimize import Bounds
+from simulators import Environment, Outcomes, PolicySpace
+
+
+class MyClinics(Environment):
+    groups, group_units, objective_unit, sense = ("a", "b", "c"), ("1", "1", "1"), "1", "maximize"
+    policy_space = PolicySpace(["pills"], ["1/day"], bounds=Bounds(2, 9))
+
+    def step(self, policy):
+        pills = self.policy_space.check(policy)[0]
+        return Outcomes(pills * np.arange(3) + self.rng.standard_normal(3))
+"""
+
+
+def pytest_of(home):
+    """The last line that pytest prints of a package's own tests, without the time they took."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
-        cwd=tmp_path / "my-clinics",
-        env={"PYTHONPATH": ":".join([str(tmp_path / "my-clinics"), *sys.path])},
+        cwd=home,
+        env={"PYTHONPATH": ":".join([str(home), *sys.path])},
         capture_output=True,
         text=True,
     )
-    assert "2 passed" in done.stdout
+    return done.stdout.splitlines()[-1].partition(" in ")[0]
+
+
+def test_the_test_of_a_new_simulator_passes(tmp_path, policyloop):
+    assert policyloop("new", "simulator", "my-clinics", "--folder", tmp_path)[0] == 0
+    assert pytest_of(tmp_path / "my-clinics") == "2 passed"
 
 
 def test_a_new_simulator_declares_its_entry_point(tmp_path, policyloop):
@@ -137,12 +207,35 @@ def test_a_new_simulator_declares_its_entry_point(tmp_path, policyloop):
     assert points == {"my-clinics": "my_clinics.simulator:MyClinics"}
 
 
+def test_the_test_passes_once_only_the_simulator_has_been_edited(tmp_path, policyloop):
+    assert policyloop("new", "simulator", "my-clinics", "--folder", tmp_path)[0] == 0
+    (tmp_path / "my-clinics" / "my_clinics" / "simulator.py").write_text(EDITED)
+    assert pytest_of(tmp_path / "my-clinics") == "2 passed"
+
+
 @pytest.mark.parametrize(
-    "name", ["Clinics", "my clinics", "../clinics", "json", "simulators", "class", "9", ""]
+    ("name", "reason"),
+    [
+        ("Clinics", "accepted: small letters (a-z), digits and hyphens"),
+        ("my clinics", "accepted: small letters (a-z)"),
+        ("../clinics", "accepted: small letters (a-z)"),
+        ("klinik-süd", "accepted: small letters (a-z)"),
+        ("9", "a letter first"),
+        ("", "accepted: small letters (a-z)"),
+        ("json", "json is another package"),
+        ("numpy", "numpy is another package"),
+        ("scikit-learn", "scikit_learn is another package"),
+        ("simulators", "simulators is another package"),
+        ("flu-ode", "is the name of an environment already"),
+        ("class", "is a word of the language Python"),
+        ("none", "is a word of the language Python"),
+        ("outcomes", "would call its class Outcomes, a name that it imports"),
+    ],
 )
-def test_a_name_that_cannot_be_a_package_is_refused(name, tmp_path, policyloop):
+def test_a_name_that_cannot_work_is_refused_with_the_reason(name, reason, tmp_path, policyloop):
     code, _, err = policyloop("new", "simulator", name, "--folder", tmp_path)
     assert code == 2
+    assert reason in err
     assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
 

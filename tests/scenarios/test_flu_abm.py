@@ -1,14 +1,17 @@
 """The scenario among persons: compared without regret, by observed objectives and on held-out seeds."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from scipy import stats
 
 import bridges
 import simulators
-from scenarios import load, names, run
+from scenarios import load, names, run, season_figures
+from scenarios.figures import regret_figure
 from scenarios.statistics import compare
 
 TOWN = """
@@ -79,6 +82,23 @@ def test_the_command_line_says_that_regret_is_unknown(study, policyloop, tmp_pat
         "attack_rate",
     )
     assert code == 0 and drawn >= {f"{name}.{kind}" for name in (*wanted, "town") for kind in ("png", "svg")}
+
+
+def test_a_mean_of_two_trials_says_why_it_has_no_band(study):
+    title = regret_figure(study, "objective", average=True).axes[0].get_title(loc="left")
+    assert title == "town: average objective, mean over 2 trials, too few for a band"
+
+
+def test_the_drawn_town_has_no_colour_for_both_an_age_and_a_setting_and_nobody_far_out():
+    people = simulators.build_population(300, tolerance=1.0)
+    figure = season_figures.town(SimpleNamespace(population=people))
+    *lines, dots = figure.axes[0].collections
+    assert len(lines) == 4 and len(dots.get_offsets()) == 300
+    shades = {to_hex(colour) for colour in dots.get_facecolors()}
+    assert len(shades) == 5 and not shades & {to_hex(line.get_edgecolors()[0]) for line in lines}
+    places = np.asarray(dots.get_offsets())
+    low, high = np.quantile(places, [0.1, 0.9], axis=0)
+    assert (np.ptp(places, axis=0) < 1.6 * (high - low)).all()
 
 
 def test_a_stored_study_goes_on_with_the_ode_as_prior(study, tmp_path):

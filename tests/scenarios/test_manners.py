@@ -5,6 +5,7 @@ import pytest
 from scenarios import load, run
 from scenarios.cli import invoke
 from scenarios.errors import UserError
+from scenarios.study import Study
 
 
 def test_bare_command_prints_its_help_in_lines(capsys):
@@ -49,3 +50,29 @@ def test_binary_file_is_no_scenario(tmp_path):
     path.write_bytes(bytes(range(128, 256)))
     with pytest.raises(UserError, match="not a text file in UTF-8"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["export", "study.sqlite", "table.csv"], "policyloop export"),
+        (["run"], "policyloop run"),
+        (["new", "simulator", "--folder"], "policyloop new simulator"),
+        (["exprot"], "policyloop"),
+    ],
+)
+def test_a_wrong_command_line_names_the_help_of_its_command(arguments, command, capsys):
+    assert invoke(arguments) == 2
+    assert capsys.readouterr().err.endswith(f"(try: {command} --help)\n")
+
+
+def test_a_run_that_fails_before_its_first_round_is_not_to_go_on(
+    scenario_file, policyloop, monkeypatch, tmp_path
+):
+    def fail(*arguments):
+        raise RuntimeError("no such column")
+
+    monkeypatch.setattr("scenarios.tasks.run_trial", fail)
+    code, _, error = policyloop("run", scenario_file(), "--out", tmp_path / "s.sqlite", "--quiet")
+    assert code == 1 and "no such column" in error and error.count("\n") == 1
+    assert Study(tmp_path / "s.sqlite").worlds  # its kernels are kept

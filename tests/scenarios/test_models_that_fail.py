@@ -53,7 +53,7 @@ def faulty(tmp_path, monkeypatch):
     ("fault", "cause"),
     [
         ("sys.exit('no licence')", "ended with exit code 1; standard error ends: no licence"),
-        ("print('Loading...')", "must write one JSON object, and nothing else, to standard output"),
+        ("print('Loading...')", "must write one JSON object or list, and nothing else, to standard output"),
         ("os.kill(os.getpid(), 9)", "was killed by SIGKILL"),
         ("print(json.dumps({'left': 1})); sys.exit()", "no group right"),
         ("print(json.dumps([float('nan')] * 2)); sys.exit()", "every outcome is nan"),

@@ -1,11 +1,13 @@
 """A run ends the same however it was cut, spread or grown."""
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 from studies import FLU, assert_same, results, start, wait_for_rounds, workers_of
 
@@ -69,7 +71,8 @@ def test_sigterm_of_a_scheduler_keeps_every_finished_round_too(background, flu, 
     wait_for_rounds(process, out, 9)
     process.terminate()
     _, error = process.communicate(timeout=30)
-    assert process.returncode == 130 and "--resume" in error and "Traceback" not in error
+    assert process.returncode == 143 and "--resume" in error and "Traceback" not in error
+    assert "a second SIGTERM stops at once" in error and "Ctrl-C" not in error
     assert_same(run(load(flu), out=out, resume=True), undisturbed)
     assert [path.name for path in tmp_path.iterdir()] == ["stopped.sqlite"]
 
@@ -105,10 +108,23 @@ def test_a_killed_workers_rounds_are_handed_to_another(flu, undisturbed, tmp_pat
     workers_of(process)[0].kill()
     _, error = process.communicate(timeout=60)
     assert process.returncode == 0 and "a worker process died" in error and "Traceback" not in error
+    assert re.search(r"\(in trial \d of [\w-]+ or trial \d of [\w-]+\); its rounds are handed", error)
     ended = Study(out)
     assert_same(ended, undisturbed)
     # The kept rounds were not run again: their times are those of the first run.
     pd.testing.assert_frame_equal(ended.to_dataframe().merge(kept), kept, check_exact=True)
+
+
+def test_workers_end_soon_after_a_run_that_is_killed(flu, tmp_path):
+    out = tmp_path / "s.sqlite"
+    process = start("run", flu, "--out", out, "--jobs", "2", "--rounds", "1", "--samples", "3000")
+    while len(found := workers_of(process)) < 2:  # one for each job, with minutes of work or with none
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    time.sleep(1)
+    process.kill()
+    process.communicate()
+    assert psutil.wait_procs(found, timeout=10)[1] == []
 
 
 def test_a_study_that_grows_is_the_study_that_was_larger_from_the_start(flu, undisturbed, tmp_path):

@@ -38,6 +38,15 @@ def test_a_step_that_fails_costs_its_round_alone(fault, limits, words, faulty, t
     assert rest[0] == rest[1]
 
 
+def test_a_simulator_that_kills_worker_after_worker_is_told_of_the_limit_that_helps(faulty, tmp_path):
+    path = faulty(trials=2, options='fault = "segfault"')
+    process = start("run", path, "--out", tmp_path / "s.sqlite", "--jobs", 2, "--rounds", 20)
+    _, error = process.communicate(timeout=100)
+    assert process.returncode == 1 and "a worker process died" in error and "Traceback" not in error
+    assert "it happened 3 times in a row (in trial 1 of random or trial 2 of random)" in error
+    assert "step_seconds in [environment], or --step-timeout" in error
+
+
 def test_limits_change_no_result_and_may_change_when_a_study_goes_on(faulty, tmp_path):
     plain = run(load(faulty(rounds=6)), out=tmp_path / "plain.sqlite")
     limited = tmp_path / "limited.sqlite"

@@ -247,7 +247,10 @@ CASES = [
     (lambda: living(set_state=lambda self, state: None), "set_state must go back"),
     (lambda: living(drift=lambda self, x: x[0]), "another step led to another world"),
     (lambda: broken(has_memory=True), "has_memory=True needs get_state and set_state"),
-    (Unpicklable, "cannot be pickled"),
+    (Unpicklable, "cannot be pickled, so another process cannot have it"),
+    (lambda: stepping(lambda e, x, o: raise_error(SystemExit(3))), r"step failed .* it asked to exit \(3\)"),
+    (lambda: broken(compose=lambda self, y, x: raise_error(SystemExit())), "composition .* asked to exit"),
+    (lambda: broken(reset=lambda self, seed=None: raise_error(SystemExit(0))), "asked to exit"),
     (
         lambda: stepping(lambda e, x, o: o if x[0] < 0.5 else raise_error(ZeroDivisionError("half"))),
         "step failed at the feasible policy .* ZeroDivisionError: half",
@@ -295,3 +298,24 @@ def test_the_checker_never_raises():
 
     assert check_environment(Lost())
     assert check_environment(Hopeless())
+
+
+def test_what_recurs_is_one_finding_with_its_first_policy_and_seed():
+    findings = check_environment(stepping(lambda e, x, o: raise_error(SimulationError(f"at {x}"))))
+    failures = [one for one in findings if "SimulationError" in one]
+    assert len(failures) == 1
+    assert re.search(r"feasible policy \(.*\) with seed 0: .* \(the first of \d\d such\)$", failures[0])
+    findings = check_environment(stepping(lambda e, x, o: Outcomes(o.values * np.inf)))
+    assert sum("infinite" in one for one in findings) == 1
+
+
+def test_an_environment_that_is_made_anew_need_not_be_pickled():
+    assert check_environment(Unpicklable(), Unpicklable) == []
+
+
+def test_an_environment_that_is_another_one_when_made_anew_is_found():
+    class Warmer(Clinic):
+        def expected(self, policies):
+            return super().expected(policies) + 1
+
+    assert any("made anew" in one and "another step" in one for one in check_environment(Clinic(), Warmer))

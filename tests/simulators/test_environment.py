@@ -58,6 +58,12 @@ def test_reset_with_the_same_seed_restarts_the_same_noise(seed):
     assert np.array_equal(first, env.step([0.5]).values)
 
 
+@pytest.mark.parametrize("seed", [-1, "a", 1.5])
+def test_reset_refuses_what_is_not_a_seed_in_one_line(seed):
+    with pytest.raises(ValueError, match=f"^seed={seed!r} must be a whole number >= 0, .* or None$"):
+        Dice().reset(seed)
+
+
 def test_reset_without_a_seed_gives_fresh_noise():
     env = Dice()
     env.reset()

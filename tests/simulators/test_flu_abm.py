@@ -56,16 +56,18 @@ def test_noise_free_outcomes_are_unknown(town):
 def test_a_step_is_the_mean_of_its_replicates_with_their_variance(town):
     town.reset(5)
     outcomes = town.step(POLICY)
-    each = []
+    each, peaks = [], []
     for seed in outcomes.info["seeds"]:
         model = town.model(POLICY, seed)
         model.run_model()
         each.append([group.sick_days / 2_000 for group in model.groups])
+        peaks.append(model.datacollector.get_model_vars_dataframe().set_index("day")["infectious"].idxmax())
     assert outcomes.values == pytest.approx(np.mean(each, axis=0))
     assert outcomes.noise_variance == pytest.approx(np.var(each, axis=0, ddof=1) / 3)
     info = outcomes.info
     assert info["infected"].sum(axis=0) / 2_000 == pytest.approx(outcomes.values)
     assert info["attack_rate"] == pytest.approx(info["replicates"].mean(axis=0))
+    assert info["peak_day"] == pytest.approx(np.mean(peaks))
     assert info["infected"].shape == (366, 5) and info["failed"] == []
 
 

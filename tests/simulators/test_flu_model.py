@@ -1,5 +1,8 @@
 """The flu model against the ODE and against what must be so."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,6 +113,40 @@ def test_nothing_is_transmitted_at_r0_zero(small):
     model = season(small, r0=0, seed=0)
     assert sum(group.infections for group in model.groups) == 50
     assert counts(model) == [(g.persons - g.infections, 0, 0, g.infections) for g in model.groups]
+
+
+@pytest.mark.parametrize("scale", [2.0**900, 2.0**-900])
+def test_only_the_ratios_of_susceptibilities_and_of_layer_weights_count(small, scale):
+    usual = season(small, seed=1)
+    scaled = season(small, susceptibility=scale * flu_data.AGES[5].susceptibility, seed=1)
+    assert scaled.persons().equals(usual.persons())
+    network = replace(small.network, weights=dict.fromkeys(small.network.weights, scale))
+    assert season(replace(small, network=network), seed=1).persons().equals(usual.persons())
+
+
+def test_coverage_that_is_not_given_is_nobodys(small):
+    assert season(small, coverage=None, seed=1).persons().equals(season(small, coverage=0, seed=1).persons())
+
+
+@pytest.mark.parametrize("persons", [40, 400])
+def test_a_town_too_small_for_the_initially_infected_is_warned_of(persons):
+    small_town = build_population(persons)
+    with pytest.warns(UserWarning, match=f"of {persons} persons are infected on day 0, more than a tenth"):
+        FluModel(small_town)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FluModel(small_town, initial_infected=1)
+        FluModel(build_population(500))
+
+
+def test_model_groups_and_population_show_themselves_in_a_line():
+    pair = town([1, 0], (0, 1))
+    model = FluModel(pair, r0=0, initial_infected=[0, 1, 0, 0, 0], seed=0)
+    model.step()
+    assert repr(model) == "FluModel(persons=2, day=1, days=365, infectious=1)"
+    assert repr(model.groups[1]) == "AgeGroup('20-49', persons=1, infectious=1)"
+    assert repr(pair) == "Population(persons=2, households=1)"
+    assert repr(pair.network) == "ContactNetwork(persons=2, community=1)"
 
 
 @pytest.mark.parametrize("vaccine", ["leaky", "all-or-nothing"])
@@ -226,6 +263,7 @@ def test_two_seasons_with_one_seed_differ_less_than_two_with_different_seeds(sma
         ({"treatment": 0}, "treatment of group '0-19' is 0"),
         ({"r0": -1}, "r0=-1 must be a finite number >= 0"),
         ({"r0": 1e3}, "r0=1000 is out of reach on this network; it must be at most"),
+        ({"susceptibility": 0}, r"r0=1.67 is out of reach: with susceptibility \[0.0, .* it must be 0"),
         ({"latent_period": -2}, "latent_period=-2 must be"),
         ({"infectious_period": 0}, "infectious_period=0 must be"),
         ({"vaccine": "leakey"}, "nearest: 'leaky'"),
@@ -235,7 +273,8 @@ def test_two_seasons_with_one_seed_differ_less_than_two_with_different_seeds(sma
         ({"days": 0}, "days=0 must be a whole number >= 1"),
         ({"days": 40_000}, "days=40000 must be at most 10000"),
         ({"record_every": 0}, "record_every=0 must be"),
-        ({"initial_infected": 1e6}, "initial_infected of group '0-19' is 1000000; it must be at most"),
+        ({"initial_infected": 1e6}, r"initial_infected of group '0-19' is 1e\+06; it must be at most"),
+        ({"initial_infected": 1e300}, r"initial_infected of group '0-19' is 1e\+300; it must be at most"),
         ({"initial_infected": -1}, "initial_infected of group '0-19' is -1"),
         ({"immune": [True]}, "immune must be True or False for each of the 4000 persons"),
         ({"seed": -1}, "seed=-1 must be a whole number >= 0"),

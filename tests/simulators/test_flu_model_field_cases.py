@@ -43,6 +43,7 @@ def test_a_table_of_runs_is_the_same_twice_and_on_two_processes():
     assert once == table(2)
     assert len({(row["susceptible"], str(row["coverage"])) for row in once}) >= 11
     for row in once:  # the last row is the state after the last day
+        assert row["day"] == row["Step"] + 1
         assert row["susceptible"] + row["exposed"] + row["infectious"] + row["recovered"] == 2_000
         assert row["exposed"] + row["infectious"] == 0 or row["Step"] >= 119
 
@@ -52,6 +53,7 @@ def test_recording_every_seventh_day_of_a_year_makes_53_rows_with_the_last_day_a
     model.run_model()
     rows = model.datacollector.get_model_vars_dataframe()
     assert (model.day, len(rows)) == (365, 53)
+    assert rows["day"].tolist() == [*range(7, 365, 7), 365]
     final = [sum(getattr(g, state) for g in model.groups) for state in ("susceptible", "infectious")]
     assert rows.iloc[-1][["susceptible", "infectious"]].tolist() == final
 
@@ -60,7 +62,7 @@ def test_the_last_row_of_three_days_is_the_state_after_day_3(population):
     model = FluModel(population, days=3, seed=1)
     model.run_model()
     rows = model.datacollector.get_model_vars_dataframe()
-    assert len(rows) == 3
+    assert rows["day"].tolist() == [1, 2, 3]
     assert not model.running
     states = model.persons()["state"].value_counts()
     assert {name: int(rows[name].iloc[-1]) for name in states.index} == states.to_dict()

@@ -158,10 +158,13 @@ def test_workplaces_have_a_heavy_tail_and_hold_the_working_contacts(town):
 
 
 def test_the_town_hangs_together(town):
-    graph = town.network.to_networkx()
+    graph = town.to_networkx()
     largest = max(nx.connected_components(graph), key=len)
     assert len(largest) > 0.995 * N
     assert graph.number_of_edges() <= sum(layer.nnz for layer in town.network.layers.values()) / 2
+    for fact in ("age", "household"):
+        assert [graph.nodes[i][fact] for i in range(N)] == getattr(town, fact).tolist()
+    assert [graph.nodes[i]["group"] for i in range(N)] == [town.groups[j] for j in town.group]
 
 
 def test_equal_seeds_give_equal_populations_in_any_process():

@@ -48,3 +48,42 @@ def test_a_registered_factory_is_made_with_its_options(monkeypatch):
         register("other", "simulators.flu_ode.FluODE")
     with pytest.raises(ValueError, match="empty"):
         register("", FluODE)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("function", {"f": "math:fsum"}),
+        ("command", {"command": ["true"]}),
+        ("gymnasium", {"env": "CartPole-v1", "outcomes": "math:fsum"}),
+        ("um-bridge", {"url": "http://localhost:1"}),
+    ],
+)
+def test_an_option_that_a_base_class_takes_is_known_to_every_adapter(name, options):
+    options = {**options, "policy": {"x": (0, 1)}}
+    with pytest.raises(ValueError, match="no option 'bugdet' .nearest: 'budget'.; accepted:.*whole") as told:
+        make(name, **options, groups=["a"], bugdet=3)
+    assert "\n" not in str(told.value) and "self" not in str(told.value)
+    with pytest.raises(ValueError, match="needs the option 'groups'; 'gruops' is none of its options"):
+        make(name, **options, gruops=["a"])
+
+
+def test_an_option_that_an_adapter_sets_itself_is_none_of_its_own():
+    options = {"model": "mesa:Model", "policy": {"x": (0, 1)}, "outcomes": {"a": "b"}, "steps": 1}
+    with pytest.raises(ValueError, match=r"'mesa' has no option 'groups' .*; accepted: (?!.*\bgroups\b)"):
+        make("mesa", **options, groups=["a"])
+
+
+def test_options_that_a_class_keeps_for_itself_are_its_own(monkeypatch):
+    monkeypatch.setattr("simulators.registry._factories", dict(simulators.registry._factories))
+
+    class Anything(FluODE):
+        def __init__(self, days=10, **rest):
+            super().__init__(days=days)
+            self.rest = rest
+            len(**rest) if "fail" in rest else None
+
+    register("anything", Anything)
+    assert make("anything", bugdet=3).rest == {"bugdet": 3}
+    with pytest.raises(TypeError, match="no keyword arguments"):
+        make("anything", fail=1)

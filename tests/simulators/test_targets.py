@@ -52,6 +52,13 @@ def test_an_environment_of_a_file_is_copied_for_everyone(file):
     assert second.size == 8.0
 
 
+def test_an_environment_that_cannot_be_copied_is_to_be_built_by_a_function(file):
+    with file.open("a") as text:
+        text.write("pond.file = open(__file__)\n")
+    with pytest.raises(ValueError, match="cannot be copied, .*TextIOWrapper.*name a function that builds it"):
+        simulators.make(f"{file}:pond")
+
+
 def test_a_class_of_a_file_keeps_its_name_and_can_be_pickled(file):
     pond = simulators.make(f"{file}:Pond")
     assert pond.name == "Pond"
@@ -69,7 +76,7 @@ def test_a_module_is_named_with_dots():
         ("Lake", {}, "has no 'Lake'; it has Pond, small"),
         ("number", {}, "must name a class or a function, not 3"),
         ("Pond", {"sise": 1}, "no option 'sise' .nearest: 'size'."),
-        ("small", {}, "needs the option 'size'"),
+        ("small", {}, "needs the option 'size'; .*FunctionEnvironment makes one of a function that computes"),
         ("pond", {"size": 1}, "no option 'size'; accepted: none"),
     ],
 )
@@ -86,7 +93,7 @@ def test_what_is_wrong_with_a_target_is_one_line(file, attribute, options, messa
         ("raise RuntimeError('no\\nlicence')", "cannot be imported: RuntimeError: no licence"),
         ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
         ("import a_library_that_is_not_there", "No module named 'a_library_that_is_not_there'$"),
-        ("def made(): return 'a word'", "must be a simulators.Environment, not of type str"),
+        ("def made(): return 'a word'", "must be a simulators.Environment, not of type str; .*FunctionEnv"),
     ],
 )
 def test_a_file_that_fails_says_why(tmp_path, text, message):

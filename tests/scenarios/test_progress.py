@@ -1,0 +1,61 @@
+"""The time left is told from the pace of recent rounds, once there are enough of them."""
+
+import io
+import time
+
+import pytest
+
+from scenarios.progress import PlainLines
+
+ROUND = {"status": "ok", "agent": "random", "objective": 1.0, "expected": None}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def lines(clock, times, total):
+    """Show rounds that come at some times, and return the lines between the first and the last."""
+    out = io.StringIO()
+    shown = PlainLines(out, every=0.0)
+    shown.start("s", total, 0, "minimize")
+    for moment in times:
+        clock[0] = 1000.0 + moment
+        shown.seen(ROUND)
+    shown.stop()
+    return out.getvalue().splitlines()[1:-1]
+
+
+def test_a_slow_start_is_no_measure_of_the_rest(clock):
+    told = lines(clock, [16.0 + 0.25 * i for i in range(40)], total=72)
+    assert not [line for line in told[:9] if "left" in line]
+    assert told[39] == "s: 40 of 72 rounds, 0:08 left, best so far: random 1.000"
+
+
+def test_the_pace_is_that_of_the_later_rounds(clock):
+    cheap, costly = [0.01 * i for i in range(20)], [1.0 + 3.0 * i for i in range(30)]
+    assert "0:30 left" in lines(clock, cheap + costly, total=60)[-1]
+
+
+def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
+    assert "0:00" not in lines(clock, range(20), total=20)[-1]
+    monkeypatch.undo()
+    monkeypatch.setattr("scenarios.progress._SLOW", 0.0)
+    out = io.StringIO()
+    shown = PlainLines(out)
+    shown.start("s", 1, 0, "minimize")
+    shown.seen(ROUND)
+    shown._ending.join(5)
+    assert "all rounds are stored; recommending" in out.getvalue()
+    shown.stop()
+
+
+def test_a_display_serves_several_runs(clock):
+    shown = PlainLines(io.StringIO())
+    for _ in range(2):
+        shown.start("s", 1, 0, "minimize")
+        shown.seen(ROUND)
+        shown.stop()
