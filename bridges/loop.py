@@ -84,7 +84,7 @@ class Loop:
     optimum : Optimum, optional
         x*, against which regret is charged; without it regret is nan. A living world has another one in every
         round, and is searched for it.
-    batch : int, default 1
+    parallel : int, default 1
         Rounds that the agent is asked for together, before it is told any of them.
     steps : Steps, optional
         Who takes the steps; default: the environment itself, one by one. Outcomes must not depend on it.
@@ -103,19 +103,19 @@ class Loop:
         *,
         design: Policies | None = None,
         optimum: Optimum | None = None,
-        batch: int = 1,
+        parallel: int = 1,
         steps: Steps | None = None,
     ) -> None:
-        if batch < 1:
-            raise ValueError(f"batch = {batch}; accepted: a whole number, 1 or more")
-        if environment.has_memory and (batch > 1 or steps is not None):
+        if parallel < 1:
+            raise ValueError(f"parallel = {parallel}; accepted: a whole number, 1 or more")
+        if environment.has_memory and (parallel > 1 or steps is not None):
             raise ValueError(f"{environment.name} has memory: its steps cannot be taken side by side")
         self.environment = environment
         self.agent = agent
         self.seed = seed
         self.design = design
         self.optimum = optimum
-        self.batch = batch
+        self.parallel = parallel
         self._steps = steps or OneByOne(environment)
         self._sign = 1.0 if environment.sense == "maximize" else -1.0
 
@@ -133,8 +133,8 @@ class Loop:
         if self.environment.has_memory:
             self.environment.reset(as_int(child(self.seed, 0)))
         past = {one.round: one for one in history}
-        for start in range(1, rounds + 1, self.batch):
-            whole = range(start, start + self.batch)
+        for start in range(1, rounds + 1, self.parallel):
+            whole = range(start, start + self.parallel)
             if all(t in past for t in whole):
                 for t in whole:
                     self._replay(past[t])
@@ -167,7 +167,7 @@ class Loop:
             outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
             values = outcomes.values
             seconds = share
-            if self.batch == 1:
+            if self.parallel == 1:
                 start = perf_counter()
                 self._tell(policy, outcomes, context)
                 seconds += perf_counter() - start
@@ -188,7 +188,7 @@ class Loop:
                 error=error,
             )
             yield ended[t]
-        if self.batch > 1:
+        if self.parallel > 1:
             for t in numbers:
                 one = ended[t]
                 policy = one.policy if one.row is None else one.row

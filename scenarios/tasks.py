@@ -348,7 +348,7 @@ def _loop(
         bridges.stream(scenario.seed, trial, "noise"),
         design=bridges.initial_design(environment, first, bridges.stream(scenario.seed, trial, "design")),
         optimum=as_optimum(world["optimum"]),
-        batch=scenario.batch,
+        parallel=scenario.batch,
         steps=steps,
     )
 

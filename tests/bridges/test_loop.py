@@ -211,3 +211,17 @@ def test_environment_that_remembers_has_no_regret_and_is_reset_once():
     assert environment.resets == 1 and all(np.isnan(r.regret) for r in done)
     rest, _ = rounds(Remembering(), "d-gpucb", 5, history=done[:3])
     np.testing.assert_array_equal(rest[-1].outcomes, done[-1].outcomes)
+
+
+def test_rounds_that_run_in_parallel_are_asked_for_together_and_told_in_order():
+    environment, calls = Bowl(), []
+    agent = make_agent("d-gpucb", environment, seed=1)
+    ask, tell = agent.ask, agent.tell
+    agent.ask = lambda n=1, **more: calls.append(f"ask {n}") or ask(n, **more)
+    agent.tell = lambda policies, *more, **most: calls.append("tell") or tell(policies, *more, **most)
+    told = list(Loop(environment, agent, seed=0, parallel=3).run(6))
+    assert calls == ["ask 3", *["tell"] * 3] * 2
+    assert [one.round for one in told] == [1, 2, 3, 4, 5, 6]
+    assert len({tuple(one.policy) for one in told}) == 6
+    with pytest.raises(ValueError, match="parallel = 0; accepted: a whole number, 1 or more"):
+        Loop(environment, agent, seed=0, parallel=0)
