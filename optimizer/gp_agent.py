@@ -163,10 +163,10 @@ class GPAgent(Agent):
         asking, it is the bad end of the prior's interval, which leads away from what the model is sure of.
         Where time goes on, a failure says nothing of the next moment.
         """
-        failed, streak = self._history.failures()
-        if not len(failed) or self._clock is not None:
+        failed = self._history.failed
+        if not failed or self._clock is not None:
             return model
-        model, lasting = copy.deepcopy(model), len(failed) - streak if asking else len(failed)
+        model, lasting = copy.deepcopy(model), len(failed) - self._history.streak if asking else len(failed)
         for i, policy in enumerate(failed):
             at = np.asarray([policy])
             means, variances = model.predict_groups(at)

@@ -1,7 +1,7 @@
 """What an agent was told, in order: enough to tell it again, and to learn a prior from."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,19 @@ class History:
         No policy: an empty array (0, d), or (0,) for candidate rows.
     groups : int
         J of the observations.
+
+    Attributes
+    ----------
+    failed : list of policies
+        Those told without any finite observation. Kept, since every `ask` wants to know.
+    streak : int
+        How many of them were told last in a row.
     """
 
     def __init__(self, none: Policies, groups: int) -> None:
         self._told = [Told(none, np.empty((0, groups)), np.empty((0, groups)), None)]
+        self.failed: list[Any] = []
+        self.streak = 0
 
     def __iter__(self) -> Iterator[Told]:
         """Every `tell`, in order."""
@@ -43,6 +52,11 @@ class History:
     def add(self, told: Told) -> None:
         """Remember one more."""
         self._told.append(told)
+        for policy, row in zip(told.policies, told.Y, strict=True):
+            observed = np.isfinite(row).any()
+            self.streak = 0 if observed else self.streak + 1
+            if not observed:
+                self.failed.append(policy)
 
     @property
     def policies(self) -> Policies:
@@ -58,12 +72,6 @@ class History:
     def observed(self) -> Policies:
         """Policies told with at least one finite observation."""
         return self.policies[np.isfinite(self.Y).any(axis=1)]
-
-    def failures(self) -> tuple[Policies, int]:
-        """Policies told without any finite observation, and how many of them were told last in a row."""
-        lost = np.array(~np.isfinite(self.Y).any(axis=1))
-        succeeded = np.flatnonzero(~lost)
-        return self.policies[lost], len(lost) - (int(succeeded[-1]) + 1 if len(succeeded) else 0)
 
     def suffices(self, observations: int) -> bool:
         """Whether so many policies were observed, and every group in at least two of them."""

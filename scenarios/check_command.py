@@ -90,8 +90,6 @@ def environment_of(target: str, options: dict[str, Any]) -> Environment:
         return simulators.make(target, **options)
     except (ValueError, TypeError, OSError) as error:
         raise UserError(one_line(error)) from error
-    except SystemExit as end:
-        raise UserError(f"{target}: the simulator asked to exit ({end.code}) when it was made") from end
 
 
 def refusals(target: str) -> list[str]:

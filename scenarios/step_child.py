@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 import simulators
 
 FAREWELL = 0.5
-"""Seconds for an orderly end once the parent is gone."""
+"""Seconds for an orderly end, once the parent asks for it or is gone."""
 
 GRACE = 5.0
 """Seconds beyond its time limit after which a step ends itself, should the parent be gone."""

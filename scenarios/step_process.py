@@ -22,6 +22,7 @@ import numpy as np
 
 from bridges import Taken
 from scenarios.schema import EnvironmentSpec
+from scenarios.step_child import FAREWELL
 from simulators import Outcomes, SimulationError
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 _BOOT = "from scenarios.step_child import main; main()"
-
-FAREWELL = 0.5
-"""Seconds that a child has for ending by itself once it is asked to."""
 
 _idle: list[StepProcess] = []  # children of earlier trials, ready to be used again
 

@@ -72,8 +72,6 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
         return simulators.make(spec.name, **options)
     except simulators.SimulationError:
         raise
-    except SystemExit as end:
-        raise UserError(f"{scenario.source}: environment: it asked to exit with code {end.code}") from end
     except (ValueError, TypeError, OSError) as error:
         where = "environment.options" if known else "environment"
         raise UserError(f"{scenario.source}: {where}: {one_line(error)}") from error

@@ -112,7 +112,7 @@ def make(name: str, **options: Any) -> Environment:
     ------
     ValueError
         Unknown name or option (the message gives the nearest valid one), a plug-in or target that cannot be
-        imported, a required option left out, or a value that the environment refuses.
+        imported, a required option left out, a value that the environment refuses, or one that asks to exit.
     """
     factory = _factory(name)
     accepted, open_ended, required = _parameters(factory)
@@ -134,6 +134,8 @@ def make(name: str, **options: Any) -> Environment:
             known = [option for option in accepted if option != refused[1]]
             raise _unknown(name, refused[1], known) from error
         raise
+    except SystemExit as end:
+        raise ValueError(f"{name}: the simulator asked to exit ({end.code}) when it was made") from end
     if not isinstance(environment, Environment):
         kind = type(environment).__name__
         raise ValueError(f"environment {name!r} must be a simulators.Environment, not of type {kind}{makes}")

@@ -8,8 +8,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from studies import valley_study
 
-from scenarios import UserError, load, run
+from scenarios import UserError
 from scenarios.store import Store
 from scenarios.study import Study
 
@@ -23,12 +24,7 @@ GARBAGE = {
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sound")
-    (folder / "s.toml").write_text(
-        'name = "s"\nrounds = 60\ntrials = 2\nagents = ["random", "uniform"]\n[environment]\n'
-        'name = "valley"\n[prior]\nsamples = 0\n'
-    )
-    return run(load(folder / "s.toml"), out=folder / "s.sqlite")
+    return valley_study(tmp_path_factory.mktemp("sound"), 60)
 
 
 @pytest.fixture(params=GARBAGE)

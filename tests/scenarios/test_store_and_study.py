@@ -7,9 +7,9 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from studies import a_round
+from studies import a_round, valley_study
 
-from scenarios import UserError, load, run
+from scenarios import UserError
 from scenarios.store import Store
 from scenarios.store_reading import read_rounds, read_worlds
 from scenarios.study import Study
@@ -17,12 +17,7 @@ from scenarios.study import Study
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "s.toml").write_text(
-        'name = "s"\nrounds = 5\ntrials = 2\nagents = ["random", "uniform"]\n[environment]\n'
-        'name = "valley"\noptions = { fail_at = [4], missing_at = [2] }\n[prior]\nsamples = 0\n'
-    )
-    return run(load(folder / "s.toml"), out=folder / "s.sqlite")
+    return valley_study(tmp_path_factory.mktemp("study"), 5, "{ fail_at = [4], missing_at = [2] }")
 
 
 def test_floats_and_missing_values_come_back_exactly(tmp_path):

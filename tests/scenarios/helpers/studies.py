@@ -12,9 +12,20 @@ from pathlib import Path
 import pandas as pd
 import psutil
 
+from scenarios import load, run
 from scenarios.study import Study
 
 ROOT = Path(__file__).parents[3]
+
+
+def valley_study(folder, rounds, options="{}"):
+    """The finished study of two agents without a model on two trials of the environment `valley`."""
+    (folder / "s.toml").write_text(
+        f'name = "s"\nrounds = {rounds}\ntrials = 2\nagents = ["random", "uniform"]\n[environment]\n'
+        f'name = "valley"\noptions = {options}\n[prior]\nsamples = 0\n'
+    )
+    return run(load(folder / "s.toml"), out=folder / "s.sqlite")
+
 
 # Rounds of a flu model, with the agents that learn: what a real study is made of, but small.
 FLU = """
