@@ -26,7 +26,7 @@ from gpytorch.mlls import SumMarginalLogLikelihood
 import simulators
 from bridges import Loop, find_optimum, initial_design, make_agent, stream
 from bridges.feedback import composition, search_space
-from optimizer.baselines import ObservingAgent
+from optimizer.agents.baselines import ObservingAgent
 
 torch.set_default_dtype(torch.float64)
 

@@ -14,9 +14,9 @@ import time
 import mesa
 import numpy as np
 
-from simulators.flu_model import FluModel
-from simulators.population import build_population
-from simulators.transmission import contact_rows
+from simulators.flu.season.model import FluModel
+from simulators.flu.season.transmission import contact_rows
+from simulators.population.population import build_population
 
 
 class Person(mesa.Agent):

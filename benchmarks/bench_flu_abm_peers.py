@@ -34,10 +34,10 @@ def best(season, persons):
 
 
 def ours(persons):
-    from simulators.contact_network import from_pairs
-    from simulators.flu_data import AGES
-    from simulators.flu_model import FluModel
-    from simulators.population import Population
+    from simulators.flu.season.model import FluModel
+    from simulators.population.network import from_pairs
+    from simulators.population.population import Population
+    from simulators.population.survey import AGES
 
     group, groups = np.ones(persons, dtype=np.int8), AGES[5].groups
     low, high = (ends.astype(np.int32) for ends in random_pairs(persons))

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from scenarios import load, run
 from scenarios.errors import UserError
-from scenarios.progress import Silent
-from scenarios.study import Study
+from scenarios.running.progress import Silent
+from scenarios.study.study import Study
 
 FLU = """
 name = "flu-small"

@@ -15,8 +15,12 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from simulators.perceived_temperature import RULES, perceived_temperature, perceived_temperature_gradient
-from simulators.units import convert
+from simulators.stations.units import convert
+from simulators.weather.perceived_temperature import (
+    RULES,
+    perceived_temperature,
+    perceived_temperature_gradient,
+)
 
 
 def least(repeats, function, *arguments, **options):

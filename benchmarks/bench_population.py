@@ -13,8 +13,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from simulators.contact_network import pairs
-from simulators.population import build_population
+from simulators.population.network import pairs
+from simulators.population.population import build_population
 
 
 def peak_mb():

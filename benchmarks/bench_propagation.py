@@ -23,13 +23,13 @@ from joblib import Parallel, delayed
 from sklearn.gaussian_process.kernels import RBF, Matern
 from threadpoolctl import threadpool_limits
 
-import optimizer.sampled_acquisitions as sampled_acquisitions
+import optimizer.acquisition.samples as sampled_acquisitions
 from optimizer import PROPAGATIONS, GeneralComposition, Prior, SearchSpace, learn_prior, make_agent
-from optimizer.gp_agent import GPAgent
-from optimizer.named_agents import default_exploration
-from optimizer.propagation import SAMPLES, Bound, Delta, Sampled
-from optimizer.sampled_acquisitions import SampledAcquisition
-from simulators.perceived_temperature import perceived_temperature, perceived_temperature_gradient
+from optimizer.acquisition.samples import SampledAcquisition
+from optimizer.agents.gp_agent import GPAgent
+from optimizer.agents.names import default_exploration
+from optimizer.composition.propagation import SAMPLES, Bound, Delta, Sampled
+from simulators.weather.perceived_temperature import perceived_temperature, perceived_temperature_gradient
 
 CANDIDATES, ASIDE, GROUPS = 400, 200, 3
 WORLDS = ("quadratic", "heat")

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from optimizer import GaussianProcess, learn_prior
-from optimizer.graph_kernel import DiffusionKernel, GraphLaplacian
+from optimizer.kernels.diffusion import DiffusionKernel, GraphLaplacian
 from simulators import make
 
 FAMILIES = ("rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq")

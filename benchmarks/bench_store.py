@@ -18,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from scenarios.catalogue import load
 from scenarios.cli import invoke
-from scenarios.runner import describe
-from scenarios.store import ALL_TRIALS, Store
-from scenarios.stream import Collector, WorkerSink
-from scenarios.study import Study
-from scenarios.tasks import build_environment
+from scenarios.declaration.catalogue import load
+from scenarios.running.collector import Collector
+from scenarios.study.facts import describe
+from scenarios.study.store import ALL_TRIALS, Store
+from scenarios.study.study import Study
+from scenarios.trial.building import build_environment
+from scenarios.trial.sink import WorkerSink
 
 
 def send(address, key, todo, rounds, queue):

@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 
 import bridges
 import simulators
-from scenarios.regression_run import RegressionSetting, regression_run
-from simulators.gaussian_field import factor, kernel_table
+from scenarios.reproduction.regression_run import RegressionSetting, regression_run
+from simulators.synthetic.gaussian_field import factor, kernel_table
 
 AGENTS = ("d-gpucb", "gp-ucb", "d-ei", "ei", "d-mpi", "mpi")
 

@@ -3,18 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optimizer.composition import BaseComposition, Composition
-from optimizer.general_composition import GeneralComposition
-from optimizer.search_space import SearchSpace
-from simulators.environment import Environment, Outcomes
-from simulators.policy_space import PolicySpace
+from optimizer.arrays import Array
+from optimizer.composition.general import GeneralComposition
+from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.space.search_space import SearchSpace
+from simulators.contract.environment import Environment, Outcomes
+from simulators.contract.policy_space import PolicySpace
 
 if TYPE_CHECKING:
-    from optimizer.agents import Agent
+    from optimizer.agents.agent import Agent
 
-Array = NDArray[np.float64]
 
 NEEDED = ("policy_space", "groups", "group_units", "objective_unit", "sense")
 

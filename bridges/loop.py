@@ -6,17 +6,15 @@ from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bridges.feedback import observation
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Steps, cause, checked
-from optimizer.agents import Agent
-from optimizer.composition import Policies
-from simulators.environment import Environment, Outcomes
+from optimizer.agents.agent import Agent
+from optimizer.arrays import Array, Policies
+from simulators.contract.environment import Environment, Outcomes
 
-Array = NDArray[np.float64]
 Status = Literal["ok", "partial", "failed"]
 
 

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bridges.feedback import search_space
-from optimizer.feasible_differences import feasible_differences
-from simulators.environment import Environment
-
-Array = NDArray[np.float64]
+from optimizer.arrays import Array
+from optimizer.space.feasible_gradient import feasible_differences
+from simulators.contract.environment import Environment
 
 POINTS, STARTS = 4096, 12
 """Random policies evaluated, and the best of them refined, in a bounded policy space."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from simulators.environment import Environment, Outcomes, SimulationError
+from simulators.contract.environment import Environment, Outcomes, SimulationError
 
 
 class Taken(NamedTuple):

@@ -24,15 +24,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.gaussian_process.kernels import Kernel
 
-from optimizer.candidate_posterior import CandidatePosterior
-from optimizer.composed_kernel import compose_kernels, joined_features
-from optimizer.composition import Composition
-from optimizer.exploration import Exploration
-from optimizer.gaussian_process import as_points, as_variances
-from optimizer.prior import Prior
-from optimizer.search_space import SearchSpace
-
-Array = NDArray[np.float64]
+from optimizer.acquisition.exploration import Exploration
+from optimizer.arrays import Array
+from optimizer.composition.linear import Composition
+from optimizer.kernels.composed import compose_kernels, joined_features
+from optimizer.posterior.candidates import CandidatePosterior
+from optimizer.posterior.inputs import as_points, as_variances
+from optimizer.prior.prior import Prior
+from optimizer.space.search_space import SearchSpace
 
 GREEDY_SHARE = 1 - np.exp(-1)
 """Greedy reaches at least this share of the best value (Nemhauser, Wolsey & Fisher 1978)."""

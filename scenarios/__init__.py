@@ -4,38 +4,9 @@
 >>> study = scenarios.run(scenarios.load("flu"), out="flu.study.sqlite", jobs=2)  # doctest: +SKIP
 >>> study.to_dataframe()  # doctest: +SKIP
 
-Names are imported when first used, so that `policyloop --help` stays quick.
+The public names stand in `__init__.pyi`, and are imported on first use.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from scenarios.catalogue import load, names
-    from scenarios.errors import UserError
-    from scenarios.runner import run
-    from scenarios.schema import Scenario
-    from scenarios.study import Study
-
-__all__ = ["Scenario", "Study", "UserError", "load", "names", "run"]
-
-_HOMES = {
-    "Scenario": "scenarios.schema",
-    "Study": "scenarios.study",
-    "UserError": "scenarios.errors",
-    "load": "scenarios.catalogue",
-    "names": "scenarios.catalogue",
-    "run": "scenarios.runner",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

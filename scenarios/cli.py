@@ -5,25 +5,22 @@ Nothing heavy is imported before it is used, so that `--help` answers at once.
 
 from __future__ import annotations
 
-import enum
 import os
 import sys
 import traceback
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from scenarios.check_command import check
-from scenarios.console import INTERRUPTED, SIMULATOR, USER, console, tell
+from scenarios.commands.check import check
+from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, tell
+from scenarios.commands.list import list_scenarios
+from scenarios.commands.new import new
+from scenarios.commands.reproduce import reproduce
+from scenarios.commands.run import resume, run
+from scenarios.commands.serve import serve
+from scenarios.commands.study import compare, export, merge, plot, show
 from scenarios.errors import UserError, one_line
-from scenarios.new_command import new
-from scenarios.reproduction.command import reproduce
-from scenarios.run_command import resume, run
-from scenarios.serve_command import serve
-
-if TYPE_CHECKING:
-    from scenarios.study import Study
 
 app = typer.Typer(
     help="""Close the loop between a simulation and an optimizer.
@@ -39,20 +36,6 @@ Start with:  policyloop list,  then:  policyloop run flu --trials 2 --rounds 20
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-StudyFile = Annotated[
-    Path, typer.Argument(metavar="STUDY", help="A study file, as written by `policyloop run`.")
-]
-
-
-class CompareFormat(enum.StrEnum):
-    """How `compare` prints."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
 
 
 def _version(wanted: bool) -> None:
@@ -75,188 +58,10 @@ def _root(
     pass
 
 
-@app.command("list")
-def list_scenarios(debug: Debug = False) -> None:
-    """List the scenarios of the catalogue, the environments and the agents, and where plug-ins come from.
-
-    Any scenario can be run by its name; your own scenario file is run by its path.
-    """
-    from rich.table import Table
-
-    import bridges  # noqa: F401 - its agents are known from now on
-    import optimizer
-    import simulators
-    from scenarios.catalogue import load, names
-    from scenarios.plugin_list import plugins
-
-    table = Table()
-    for column in ("scenario", "what it asks", "rounds", "trials", "agents"):
-        table.add_column(column, justify="right" if column in ("rounds", "trials") else "left")
-    for name in names():
-        one = load(name)
-        table.add_row(name, one.title, str(one.rounds), str(one.trials), ", ".join(one.labels))
-    console().print(table)
-    typer.echo(f"environments: {', '.join(simulators.names())}")
-    typer.echo(f"agents:       {', '.join(optimizer.agent_names())}")
-    if found := plugins():
-        table = Table("plug-in", "kind", "from", "state")
-        for plugin in found:
-            table.add_row(*plugin)
-        console().print(table)
-
-
-app.command()(run)
-app.command()(resume)
-
-
-@app.command()
-def show(study: StudyFile, debug: Debug = False) -> None:
-    """Show what a study holds, and how far it is."""
-    found = _open(study)
-    scenario, frame = found.scenario, found.to_dataframe()
-    versions = ", ".join(f"{name} {value}" for name, value in found.meta["versions"].items())
-    lines = [
-        f"scenario    {scenario.name}: {scenario.title}",
-        f"environment {found.environment['name']}, seed {scenario.seed}",
-        f"created     {found.meta['created']} with {versions}",
-        f"runs        {len(found.runs)}, the last began {found.runs[-1]['began']}",
-        f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
-        f"{len(found.failures)} failed",
-    ]
-    for label in scenario.labels:
-        own = frame[frame["agent"] == label]
-        complete = int((own.groupby("trial").size() >= scenario.rounds).sum())
-        lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
-    for line in lines:
-        typer.echo(line)
-
-
-@app.command()
-def merge(
-    studies: Annotated[list[Path], typer.Argument(metavar="STUDY STUDY..", help="Study files to join.")],
-    out: Annotated[Path, typer.Option(metavar="STUDY", help="Study file to write.")],
-    force: Force = False,
-    debug: Debug = False,
-) -> None:
-    """Join studies of one scenario that were run apart: their trials, agents and rounds, each once.
-
-    For example:
-
-      policyloop run flu --share 1/2 --out first.sqlite        (on one machine)
-
-      policyloop run flu --share 2/2 --out second.sqlite       (on another)
-
-      policyloop merge first.sqlite second.sqlite --out flu.study.sqlite
-    """
-    from scenarios.merging import merge as join
-
-    join(studies, out, force=force)
-    typer.echo(out)
-
-
-@app.command()
-def compare(
-    study: StudyFile,
-    format: Annotated[CompareFormat, typer.Option(help="What to print.")] = CompareFormat.table,
-    debug: Debug = False,
-) -> None:
-    """Compare the agents of a study: regrets, paired gain over GP-UCB, recommended policies.
-
-    Means over complete trials with 95 % intervals. A study may be compared while it still runs.
-
-    For example:
-
-      policyloop compare flu.study.sqlite
-
-      policyloop compare flu.study.sqlite --format json
-    """
-    from scenarios import report
-
-    found = _open(study)
-    if format is CompareFormat.table:
-        report.print_report(found, console())
-        for line in report.failure_lines(found):
-            tell(line)
-    else:
-        text = report.as_json(found) if format is CompareFormat.json else report.as_csv(found)
-        typer.echo(text.rstrip("\n"))
-
-
-@app.command()
-def plot(
-    study: StudyFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder for the figures.",
-            show_default="NAME-figures beside NAME.study.sqlite",
-        ),
-    ] = None,
-    bound: Annotated[
-        bool, typer.Option("--bound", help="Draw the theory's bounds over the cumulative regret.")
-    ] = False,
-    force: Force = False,
-    debug: Debug = False,
-) -> None:
-    """Draw a study: cumulative regret, average regret, recommended policy, each as PNG and SVG.
-
-    For example:
-
-      policyloop plot flu.study.sqlite --out figures
-    """
-    from scenarios import figures
-
-    found = _open(study)
-    folder = out if out is not None else study.with_name(f"{_stem(study)}-figures")
-    for path in figures.plot(found, folder, force=force, bound=bound):
-        typer.echo(path)
-
-
-@app.command()
-def export(
-    study: StudyFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="A .csv or .parquet file.", show_default="NAME.csv beside NAME.study.sqlite"
-        ),
-    ] = None,
-    force: Force = False,
-    debug: Debug = False,
-) -> None:
-    """Write a study's table, one row a (trial, agent, round), to a CSV or Parquet file.
-
-    For example:
-
-      policyloop export flu.study.sqlite
-
-      policyloop export flu.study.sqlite --out flu.parquet
-    """
-    found = _open(study)
-    typer.echo(found.export(out if out is not None else study.with_name(f"{_stem(study)}.csv"), force=force))
-
-
-app.command()(reproduce)
-app.command()(check)
-app.command()(serve)
+app.command("list")(list_scenarios)
+for command in (run, resume, show, merge, compare, plot, export, reproduce, check, serve):
+    app.command()(command)
 app.add_typer(new, name="new", rich_help_panel=None)
-
-
-def _open(path: Path) -> Study:
-    from scenarios.study import Study
-
-    study = Study(path, damaged=True)
-    if study.damage:
-        tell(
-            f"{path}: the study is damaged ({study.damage}): going on with the {len(study.rounds())} rounds "
-            "that can be read; some of these may have changed"
-        )
-    return study
-
-
-def _stem(study: Path) -> str:
-    return study.name.removesuffix(".sqlite").removesuffix(".study") or "study"
 
 
 def invoke(arguments: list[str]) -> int:
@@ -316,7 +121,7 @@ def main() -> NoReturn:
     """Run the command line of this process; a scheduler's SIGTERM ends it as Ctrl-C does."""
     import signal
 
-    from scenarios.interrupts import exit_code, interrupt
+    from scenarios.running.interrupts import exit_code, interrupt
 
     # Not the handler of SIGINT, which a shell sets to "ignore" for what it runs in the background.
     signal.signal(signal.SIGTERM, interrupt)

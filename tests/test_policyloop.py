@@ -25,7 +25,7 @@ def python(code, cwd):
 def test_command_line_names_what_shadows_it_in_one_line(tmp_path, package):
     (tmp_path / package).mkdir()
     (tmp_path / package / "__init__.py").touch()
-    done = python("import policyloop; policyloop.main()", tmp_path)
+    done = python("import policyloop.__main__; policyloop.__main__.main()", tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and f"{package!r} at {tmp_path / package} shadows" in done.stderr
 

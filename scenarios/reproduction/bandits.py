@@ -9,20 +9,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from scenarios import catalogue, runner
-from scenarios.bounds import study_bounds
+from scenarios.declaration import catalogue
+from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
-from scenarios.figures import regret_figure
-from scenarios.formats import between, significant
-from scenarios.progress import Progress
+from scenarios.figures.regret import regret_figure
+from scenarios.numbers import between, significant
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import AGENTS, Settings
-from scenarios.schema import Scenario
-from scenarios.statistics import curves, mean_interval, paired_gain
-from scenarios.study import Study
+from scenarios.results.bounds import study_bounds
+from scenarios.results.statistics import curves, mean_interval, paired_gain
+from scenarios.running import run
+from scenarios.running.progress import Progress
+from scenarios.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 Bounds = dict[str, NDArray[np.float64]]
 
@@ -67,7 +69,7 @@ def plan(name: str, settings: Settings) -> Scenario:
 
 def study(name: str, settings: Settings, path: Path, *, jobs: int, show: Progress) -> Study:
     """Run the scenario of a panel, or go on with it where it was stopped."""
-    return runner.run(plan(name, settings), out=path, jobs=jobs, resume=True, progress=show)
+    return run.run(plan(name, settings), out=path, jobs=jobs, resume=True, progress=show)
 
 
 def bounds_of(found: Study) -> tuple[Bounds, str]:

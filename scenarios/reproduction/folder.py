@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Self
 from scenarios.errors import UserError, one_line
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import FIGURES, Settings
-from scenarios.store import WriterLock
+from scenarios.study.store import WriterLock
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
 
 _MARK = "reproduction.json"
 _STUDIES = "studies"
@@ -134,7 +135,7 @@ class Folder:
         notes : list of str
             Paragraphs about the figure, for the report.
         """
-        from scenarios.figures import save
+        from scenarios.figures.drawing import save
 
         paths = save(figure, self.path / f"figure-{name}")
         table = self.path / f"figure-{name}.csv"

@@ -11,23 +11,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import RBF
 
 import bridges
 import simulators
 from optimizer import Composition, DecomposedGP, GaussianProcess, Prior
-from scenarios.figures import new_figure
+from optimizer.arrays import Array
+from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import Settings
-from scenarios.statistics import mean_interval
+from scenarios.results.statistics import mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 LENGTH_SCALES = (0.06, 0.12)
 OBSERVATIONS = 5

@@ -13,24 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optimizer.arrays import Array
 from scenarios.errors import UserError, one_line
-from scenarios.figures import new_figure
-from scenarios.progress import Progress
-from scenarios.regression_run import WORLD, RegressionSetting, learn_priors, regression_run
-from scenarios.regression_study import RegressionStudy
+from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.folder import write_whole
+from scenarios.reproduction.regression_run import WORLD, RegressionSetting, learn_priors, regression_run
+from scenarios.reproduction.regression_study import RegressionStudy
 from scenarios.reproduction.settings import Settings
-from scenarios.statistics import mean_interval
-from scenarios.workers import call, spread
+from scenarios.results.statistics import mean_interval
+from scenarios.running.local_workers import call, spread
+from scenarios.running.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 TITLES = {
     "rbf": "squared-exponential kernels",

@@ -7,7 +7,7 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from scenarios.formats import between, duration, significant
+from scenarios.numbers import between, duration, significant
 from scenarios.reproduction.claims import RULE, Claim
 from scenarios.reproduction.folder import Folder, write_whole
 from scenarios.reproduction.settings import FIGURES, Settings

@@ -8,11 +8,11 @@ from pathlib import Path
 import matplotlib
 
 from scenarios.errors import UserError
-from scenarios.figures import STYLE
-from scenarios.progress import Progress, Silent
+from scenarios.figures.drawing import STYLE
 from scenarios.reproduction import bandits, illustration, regressions, report
 from scenarios.reproduction.folder import Folder
 from scenarios.reproduction.settings import BANDITS, ILLUSTRATION, REGRESSIONS, Settings, resolve
+from scenarios.running.progress import Progress, Silent
 
 
 def reproduce(

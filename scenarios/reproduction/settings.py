@@ -96,7 +96,7 @@ def resolve(wanted: Iterable[str]) -> tuple[list[str], list[str]]:
     UserError
         There is no such figure.
     """
-    from scenarios import catalogue
+    from scenarios.declaration import catalogue
 
     chosen = [name.lower().removeprefix("figure").strip(" -") for name in wanted] or list(FIGURES)
     for name in chosen:

@@ -4,13 +4,12 @@ Every importer returns the :class:`Stations` and an :class:`ImportReport` of wha
 and why. What cannot be imported at all is a ``ValueError`` of one line that names the file and the row.
 """
 
-from simulators.stations.any_source import read_stations
+from simulators.stations.any_source import default_snapshot, read_stations
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv
 from simulators.stations.iem_asos import read_iem_asos
 from simulators.stations.import_report import Finding, ImportReport
 from simulators.stations.openweathermap import read_openweathermap
-from simulators.stations.snapshot import default_snapshot
 from simulators.stations.station_set import Stations
 
 __all__ = [

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib.resources import as_file, files
 from typing import Any, Unpack
 
 import pandas as pd
 
-from simulators.options import choice, number
+from simulators.contract.validation import choice, number
+from simulators.stations.columns import LAYOUTS, known_layout
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv, read_header
 from simulators.stations.gather import Which
 from simulators.stations.iem_asos import is_iem_asos, read_iem_asos
 from simulators.stations.import_report import ImportReport
-from simulators.stations.layouts import known_layout
 from simulators.stations.openweathermap import is_openweathermap, read_openweathermap
-from simulators.stations.snapshot import read_snapshot
 from simulators.stations.station_set import Stations
 
 FORMATS = ("csv", "openweathermap", "iem")
@@ -150,3 +151,35 @@ def _cut(found: Found, box: Sequence[float]) -> Found:
     if not inside.any():
         raise ValueError(f"{report.source}: row {report.station_rows[0]}: no station lies within {where}")
     return stations.take(inside), report.without(~inside, f"outside {where}")
+
+
+FILE = "noaa_metar_conus_20071014T1450Z.csv"
+
+
+def default_snapshot() -> Stations:
+    """Return the default snapshot: 1,439 stations of the contiguous US, 14 October 2007, 14:50 to 15:50 UTC.
+
+    METAR reports of NOAA's National Weather Service, a work of the US government in the public domain; the
+    reports were archived in the source distribution of pymetar 1.4. Relative humidity is given in whole
+    percent, wind in whole mph, 0 for calm.
+
+    Returns
+    -------
+    Stations
+        The same object at every call; its arrays cannot be written to.
+    """
+    return read_snapshot()[0]
+
+
+@cache
+def read_snapshot() -> tuple[Stations, ImportReport]:
+    """Return the default snapshot and the report of its import; read once.
+
+    Returns
+    -------
+    stations : Stations
+    report : ImportReport
+    """
+    with as_file(files("simulators") / "data" / FILE) as path:
+        stations, report = read_csv(path, *LAYOUTS["noaa-metar"])
+    return stations, replace(report, source=FILE)

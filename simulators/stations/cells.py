@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from simulators.arrays import Array
+
 Mask = NDArray[np.bool_]
 
 MISSING_WORDS = r"(?i:|m|na|n/a|nan|nat|null|none|missing|-+|\?+|/+(kt|mps|kmh)?)"
@@ -19,7 +20,7 @@ _OFFSET = r"(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 _TIME_OF_DAY = r"\d:\d\d|T\d|\d \d"
 
 
-def numbers(cells: pd.Series[str]) -> tuple[Floats, Mask, Mask]:
+def numbers(cells: pd.Series[str]) -> tuple[Array, Mask, Mask]:
     """Return the numbers of a column, and which cells are missing or cannot be read.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
-from simulators.stations.column_map import check_map
+from simulators.stations.columns import check_map
 from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simulators.stations.column_map import check_map
+from simulators.stations.columns import check_map
 from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations

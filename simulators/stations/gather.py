@@ -15,15 +15,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simulators.options import choice
+from simulators.arrays import Array
+from simulators.contract.validation import choice
 from simulators.stations.cells import examples, numbers, stripped, times
-from simulators.stations.dew_point import relative_humidity
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import LIMITS, Stations
 from simulators.stations.unit_check import suspicion
-from simulators.units import convert
+from simulators.stations.units import convert, relative_humidity
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Moment = str | datetime.datetime | np.datetime64 | None
 RepeatedPlaces = Literal["keep", "drop"]
@@ -146,7 +145,7 @@ def _moment(at: Moment) -> np.datetime64 | None:
     return np.datetime64(moment.iloc[0].isoformat(), "s")
 
 
-def _readable(cells: pd.DataFrame, quantity: str, journal: Journal) -> Floats:
+def _readable(cells: pd.DataFrame, quantity: str, journal: Journal) -> Array:
     """Return a column's numbers; rows where there is none are dropped."""
     values, missing, unreadable = numbers(cells[quantity])
     shown = examples(cells[[quantity]], missing & journal.alive)
@@ -155,26 +154,26 @@ def _readable(cells: pd.DataFrame, quantity: str, journal: Journal) -> Floats:
     return values
 
 
-def _reading(cells: pd.DataFrame, quantity: str, units: Mapping[str, str], journal: Journal) -> Floats:
+def _reading(cells: pd.DataFrame, quantity: str, units: Mapping[str, str], journal: Journal) -> Array:
     """Return a column in canonical units; rows without a number are dropped, a suspicious unit is noted."""
     return _converted(_readable(cells, quantity, journal), quantity, units[quantity], journal)
 
 
-def _converted(values: Floats, quantity: str, unit: str, journal: Journal) -> Floats:
+def _converted(values: Array, quantity: str, unit: str, journal: Journal) -> Array:
     doubt = suspicion(quantity, values[journal.alive], unit)
     if doubt:
         journal.remark(doubt)
     return convert(values, quantity, unit)
 
 
-def _drop_impossible(quantity: str, values: Floats, journal: Journal) -> None:
+def _drop_impossible(quantity: str, values: Array, journal: Journal) -> None:
     low, high = LIMITS[quantity]
     unit = {"lat": "degrees", "lon": "degrees", "temperature": "K", "wind": "m/s"}[quantity]
     outside = ~((values >= low) & (values <= high))
     journal.note("dropped", outside, f"{quantity} is impossible: not within {low:g}..{high:g} {unit}")
 
 
-def _longitudes(cells: pd.DataFrame, journal: Journal) -> Floats:
+def _longitudes(cells: pd.DataFrame, journal: Journal) -> Array:
     lon = _readable(cells, "lon", journal)
     from_zero = (lon > 180.0) & (lon <= 360.0)
     journal.note("changed", from_zero, "longitude counted from 0 to 360, now from -180 to 180")
@@ -183,7 +182,7 @@ def _longitudes(cells: pd.DataFrame, journal: Journal) -> Floats:
     return lon
 
 
-def _humidity(cells: pd.DataFrame, units: Mapping[str, str], temperature: Floats, journal: Journal) -> Floats:
+def _humidity(cells: pd.DataFrame, units: Mapping[str, str], temperature: Array, journal: Journal) -> Array:
     """Return the humidity in percent, from its column or where it has none from the dew point."""
     if "dew_point" not in cells:
         humidity = _reading(cells, "humidity", units, journal)
@@ -258,7 +257,7 @@ def _drop_repeated_stations(
     journal.note("dropped", repeated, f"repeated station: its {kept}")
 
 
-def _repeated_places(place: pd.DataFrame, readings: Floats, action: RepeatedPlaces, journal: Journal) -> None:
+def _repeated_places(place: pd.DataFrame, readings: Array, action: RepeatedPlaces, journal: Journal) -> None:
     rows = np.flatnonzero(journal.alive)
     at = place.iloc[rows]
     again = np.zeros(len(place), dtype=bool)

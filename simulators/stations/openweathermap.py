@@ -15,7 +15,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import pandas as pd
 
-from simulators.options import choice
+from simulators.contract.validation import choice
 from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from simulators.arrays import Array
 
 LIMITS = {
     "lon": (-180.0, 180.0),
@@ -55,12 +55,12 @@ class Stations:
 
     ids: NDArray[np.str_]
     names: NDArray[np.str_]
-    lon: Floats
-    lat: Floats
+    lon: Array
+    lat: Array
     time: NDArray[np.datetime64]
-    temperature: Floats
-    humidity: Floats
-    wind: Floats
+    temperature: Array
+    humidity: Array
+    wind: Array
 
     def __post_init__(self) -> None:
         dtypes = {"ids": "str", "names": "str", "time": "datetime64[s]"}
@@ -88,7 +88,7 @@ class Stations:
         return len(self.ids)
 
     @cached_property
-    def readings(self) -> Floats:
+    def readings(self) -> Array:
         """(n, 3) array: temperature in K, humidity in percent, wind in m/s. Cannot be written to."""
         readings = np.stack([self.temperature, self.humidity, self.wind], axis=1)
         readings.flags.writeable = False

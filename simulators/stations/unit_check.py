@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simulators.units import UNITS, convert
-
-Floats = NDArray[np.float64]
+from simulators.arrays import Array
+from simulators.stations.units import UNITS, convert
 
 TYPICAL = {
     "temperature": (233.0, 313.0),
@@ -18,7 +16,7 @@ TYPICAL = {
 that degrees Celsius declared as Fahrenheit, or metres per second as knots, pass."""
 
 
-def suspicion(quantity: str, values: Floats, unit: str) -> str | None:
+def suspicion(quantity: str, values: Array, unit: str) -> str | None:
     """Return what is odd about a column's unit, in a sentence, or None.
 
     Parameters

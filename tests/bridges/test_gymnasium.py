@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import simulators
-from bridges.gymnasium_environment import GymnasiumEnvironment
+from bridges.environments.gymnasium_environment import GymnasiumEnvironment
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from bridges.gymnasium_env import PolicyEnv  # noqa: E402
+from bridges.exports.gymnasium_env import PolicyEnv  # noqa: E402
 
 
 @pytest.mark.filterwarnings("ignore:.*Box observation space", "ignore:.*not having a spec")

@@ -3,20 +3,12 @@
 import numpy as np
 import pytest
 
-from bridges import (
-    Loop,
-    composition,
-    find_optimum,
-    is_general,
-    learn_prior,
-    make_agent,
-    stream,
-)
+from bridges import Loop, composition, find_optimum, is_general, learn_prior, make_agent, stream
 from bridges.feedback import composed_noise
-from bridges.samples import sample
+from bridges.priors.samples import sample
 from optimizer import Composition
-from optimizer.general_composition import GeneralComposition
-from optimizer.space_time_kernel import SpaceTimeKernel
+from optimizer.composition.general import GeneralComposition
+from optimizer.kernels.space_time import SpaceTimeKernel
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 
 PLACES = np.linspace(0, 6, 25)

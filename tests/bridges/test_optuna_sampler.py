@@ -10,7 +10,7 @@ from scipy.optimize import LinearConstraint
 import simulators
 
 optuna = pytest.importorskip("optuna")
-from bridges.optuna_sampler import AgentSampler, DGPUCBSampler, report_outcomes  # noqa: E402
+from bridges.exports.optuna_sampler import AgentSampler, DGPUCBSampler, report_outcomes  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 GROUPS = ["low", "high"]

@@ -8,10 +8,10 @@ import optimizer
 import scenarios
 import simulators
 from bridges import Loop, make_agent
+from bridges.agents.optuna_agent import OptunaAgent
+from bridges.agents.scipy_agent import SciPyAgent
+from bridges.agents.unit_box import UnitBox
 from bridges.feedback import composition, search_space
-from bridges.optuna_agent import OptunaAgent
-from bridges.scipy_agent import SciPyAgent
-from bridges.unit_box import UnitBox
 from optimizer import Composition, SearchSpace
 from simulators import Environment, Outcomes, PolicySpace
 

@@ -19,8 +19,8 @@ import pytest
 
 import simulators
 from bridges import FunctionEnvironment, Loop, make_agent
-from bridges.um_bridge_environment import UMBridgeEnvironment
-from bridges.um_bridge_server import application, serving
+from bridges.environments.um_bridge_environment import UMBridgeEnvironment
+from bridges.exports.um_bridge_server import application, serving
 
 umbridge = pytest.importorskip("umbridge")
 POLICY = np.full(5, 0.2)

@@ -13,7 +13,7 @@ from optimizer import (
     FiniteBeta,
     ProbabilityOfImprovement,
 )
-from optimizer.acquisitions import log_improvement
+from optimizer.acquisition.moments import log_improvement
 
 
 def test_expected_improvement_equals_its_integral():

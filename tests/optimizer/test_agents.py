@@ -6,7 +6,7 @@ from scipy.optimize import Bounds, LinearConstraint
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from optimizer import Composition, Prior, SearchSpace, make_agent
-from optimizer.named_agents import BASELINES, GP_AGENTS
+from optimizer.agents.names import BASELINES, GP_AGENTS
 
 GP = list(GP_AGENTS)
 BOX = Bounds([0.0, 0.0], [1.0, 1.0])

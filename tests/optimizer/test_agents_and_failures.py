@@ -6,7 +6,7 @@ from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import RBF
 
 from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
-from optimizer.named_agents import GP_AGENTS
+from optimizer.agents.names import GP_AGENTS
 
 BOX = Bounds([0.0, 0.0], [1.0, 1.0])
 BEST = np.array([0.8, 0.6])

@@ -7,7 +7,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
-from optimizer.named_agents import BASELINES, GP_AGENTS
+from optimizer.agents.names import BASELINES, GP_AGENTS
 
 GRID = np.linspace(0, 1, 21)[:, None]
 KERNELS = [RBF([0.3, 4.0]), RBF([0.2, 6.0])]  # of a place and the hour

@@ -10,9 +10,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, RationalQuadratic
 
 from optimizer import CandidatePosterior, Composition, DecomposedGP, RowStorage
-from optimizer.composed_kernel import WeightedSumKernel, compose_kernels, joined_features
-from optimizer.decomposed_gp import differences
-from optimizer.kept_rows import pivoted_cholesky
+from optimizer.differences import differences
+from optimizer.kernels.composed import WeightedSumKernel, compose_kernels, joined_features
+from optimizer.posterior.cholesky import pivoted_cholesky
 
 KERNELS = [ConstantKernel(1.5) * RBF(0.3), Matern(0.5, nu=1.5), RationalQuadratic(0.4, 0.5)]
 NOISE = np.array([0.01, 0.02, 0.005])

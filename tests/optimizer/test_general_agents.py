@@ -15,16 +15,12 @@ from optimizer import (
     SearchSpace,
     make_agent,
 )
-from optimizer.acquisition_search import score, score_and_gradient
-from optimizer.acquisitions import UCB, ExpectedImprovement, ProbabilityOfImprovement
-from optimizer.decomposed_gp import differences
-from optimizer.named_agents import GP_AGENTS
-from optimizer.propagation import Bound, Delta, Sampled
-from optimizer.sampled_acquisitions import (
-    SampledImprovement,
-    SampledProbability,
-    SampledUCB,
-)
+from optimizer.acquisition.moments import UCB, ExpectedImprovement, ProbabilityOfImprovement
+from optimizer.acquisition.samples import SampledImprovement, SampledProbability, SampledUCB
+from optimizer.acquisition.search import score, score_and_gradient
+from optimizer.agents.names import GP_AGENTS
+from optimizer.composition.propagation import Bound, Delta, Sampled
+from optimizer.differences import differences
 
 DECOMPOSED = [name for name, (feedback, _) in GP_AGENTS.items() if feedback == "decomposed"]
 BOX = Bounds([0.0, 0.0], [1.0, 1.0])

@@ -14,8 +14,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from optimizer import CandidatePosterior, Composition, GaussianProcess, Prior, learn_prior
-from optimizer.graph_kernel import DiffusionKernel, GraphLaplacian
-from optimizer.space_time_kernel import SpaceTimeKernel
+from optimizer.kernels.diffusion import DiffusionKernel, GraphLaplacian
+from optimizer.kernels.space_time import SpaceTimeKernel
 
 
 def ring_with_a_tail(ring=12, tail=4):

@@ -12,8 +12,8 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from optimizer.composed_kernel import WeightedSumKernel
-from optimizer.kernel_gradients import bind, diag_and_gradient, value_and_pullback
+from optimizer.kernels.composed import WeightedSumKernel
+from optimizer.kernels.gradients import bind, diag_and_gradient, value_and_pullback
 
 ARD = (0.3, 0.7, 1.9)
 KERNELS = [

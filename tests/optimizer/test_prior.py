@@ -7,8 +7,8 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, RationalQuadratic, WhiteKernel
 
 from optimizer import Composition, DecomposedGP, GaussianProcess, Prior, learn_prior
-from optimizer.composed_kernel import WeightedSumKernel
-from optimizer.prior import kernel_from_dict
+from optimizer.kernels.composed import WeightedSumKernel
+from optimizer.prior.prior import kernel_from_dict
 
 
 def samples(kernel, n=150, noise=1e-3, span=(1.0, 40.0), seed=0):

@@ -8,8 +8,8 @@ from scipy.stats import ncx2
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from optimizer import Composition, DecomposedGP, GeneralComposition
-from optimizer.decomposed_gp import differences
-from optimizer.propagation import Bound, Delta, Sampled, credible_interval, standard_normal_points
+from optimizer.composition.propagation import Bound, Delta, Sampled, credible_interval, standard_normal_points
+from optimizer.differences import differences
 
 KERNELS = [ConstantKernel(1.5) * RBF(0.3), Matern(0.5, nu=2.5), RBF([0.4, 0.6])]
 NOISE = np.array([0.01, 0.02, 0.005])

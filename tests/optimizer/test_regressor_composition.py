@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Ration
 from sklearn.metrics import r2_score
 
 from optimizer import AggregateGPRegressor, Composition, DecomposedGP, DecomposedGPRegressor, learn_prior
-from optimizer.composed_kernel import compose_kernels
+from optimizer.kernels.composed import compose_kernels
 
 BOTH = [DecomposedGPRegressor, AggregateGPRegressor]
 KERNELS = [ConstantKernel(1.5) * RBF(0.3), Matern(0.5, nu=1.5), RationalQuadratic(0.4, 0.5)]

@@ -5,13 +5,8 @@ import pytest
 from scipy.stats import ncx2, norm
 
 from optimizer import UCB, ExpectedImprovement, GeneralComposition, ProbabilityOfImprovement
-from optimizer.propagation import Sampled
-from optimizer.sampled_acquisitions import (
-    SampledImprovement,
-    SampledMean,
-    SampledProbability,
-    SampledUCB,
-)
+from optimizer.acquisition.samples import SampledImprovement, SampledMean, SampledProbability, SampledUCB
+from optimizer.composition.propagation import Sampled
 
 EVERY = [SampledMean(), SampledUCB(1.0), SampledImprovement(0.7), SampledProbability(0.7, 0.1)]
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, minimize
 from scipy.stats import ks_2samp, kstest, qmc
 
-from optimizer.polytope import Polytope
-from optimizer.refine import climb
-from optimizer.search_space import SearchSpace
+from optimizer.space.local_search import climb
+from optimizer.space.polytope import Polytope
+from optimizer.space.search_space import SearchSpace
 
 DOSES = np.array([0.262, 0.406, 0.197, 0.044, 0.091])
 COSTS = np.array([24.0, 33.0, 15.0, 4.0, 6.0])

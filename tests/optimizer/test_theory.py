@@ -21,7 +21,7 @@ from optimizer import (
     maximum_information_gain,
     regret_bounds,
 )
-from optimizer.composed_kernel import compose_kernels, joined_features
+from optimizer.kernels.composed import compose_kernels, joined_features
 from optimizer.theory import (
     GREEDY_SHARE,
     decomposed_regret_bound,

@@ -6,9 +6,9 @@ from scipy.optimize import Bounds
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
-import optimizer.thompson as thompson
+import optimizer.acquisition.thompson as thompson
 from optimizer import Composition, DecomposedGP, GeneralComposition, Prior, SearchSpace, make_agent
-from optimizer.thompson import CandidateDraws, factor, joint_draw
+from optimizer.acquisition.thompson import CandidateDraws, factor, joint_draw
 
 KERNELS = [ConstantKernel(2.0) * RBF(0.3), Matern(0.4, nu=1.5), Matern(0.4, nu=1.5)]
 NOISE = np.array([0.01, 0.1, 0.1])

@@ -12,7 +12,7 @@ from scipy.optimize import Bounds
 
 import simulators
 from scenarios.cli import invoke
-from scenarios.step_process import end_idle
+from scenarios.trial.step_process import end_idle
 
 
 class Valley(simulators.Environment):

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-import simulators.check
+import simulators.contract.checker
 
 FAULTY = """
 import numpy as np
@@ -132,7 +132,7 @@ def test_a_scenario_is_checked_for_what_a_run_would_refuse(file, scenario_file, 
 
 
 def test_a_slow_step_is_told(file, policyloop, monkeypatch):
-    monkeypatch.setattr(simulators.check, "SLOW", 0.0)
+    monkeypatch.setattr(simulators.contract.checker, "SLOW", 0.0)
     code, out, _ = policyloop("check", f"{file}:Faulty")
     assert code == 1
     assert "- a step takes " in out

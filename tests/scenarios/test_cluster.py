@@ -12,8 +12,8 @@ import pytest
 from studies import FLU, assert_same, start, wait_for_rounds
 
 from scenarios import UserError, load, run
-from scenarios.execution import workforce
-from scenarios.study import Study
+from scenarios.running.dispatch import workforce
+from scenarios.study.study import Study
 
 distributed = pytest.importorskip("distributed")
 
@@ -112,7 +112,7 @@ def test_a_local_cluster_starts_by_itself_on_loopback_alone(flu, tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer_is_named(flu, policyloop, tmp_path, monkeypatch):
-    monkeypatch.setattr("scenarios.cluster.CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr("scenarios.running.dask_workers.CONNECT_SECONDS", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"

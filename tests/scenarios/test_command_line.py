@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scenarios import catalogue, load
+from scenarios import load
+from scenarios.declaration import catalogue
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,8 +11,8 @@ import pytest
 from studies import valley_study
 
 from scenarios import UserError
-from scenarios.store import Store
-from scenarios.study import Study
+from scenarios.study.store import Store
+from scenarios.study.study import Study
 
 GARBAGE = {
     "zeros": bytes(2000),

@@ -6,11 +6,11 @@ import pytest
 import bridges
 import simulators
 from optimizer import Prior
-from optimizer.exploration import FiniteBeta
+from optimizer.acquisition.exploration import FiniteBeta
 from optimizer.theory import regret_bounds
 from scenarios import UserError, load, run
-from scenarios.bounds import study_bounds
-from scenarios.tasks import build_environment
+from scenarios.results.bounds import study_bounds
+from scenarios.trial.building import build_environment
 
 TEXT = """
 name = "drawn"

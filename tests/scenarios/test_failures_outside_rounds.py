@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scenarios.study import Study
+from scenarios.study.study import Study
 
 MODEL = """
 import numpy as np

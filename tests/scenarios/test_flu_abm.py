@@ -10,9 +10,10 @@ from scipy import stats
 
 import bridges
 import simulators
-from scenarios import load, names, run, season_figures
-from scenarios.figures import regret_figure
-from scenarios.statistics import compare
+from scenarios import load, names, run
+from scenarios.figures import seasons
+from scenarios.figures.regret import regret_figure
+from scenarios.results.statistics import compare
 
 TOWN = """
 name = "town"
@@ -91,7 +92,7 @@ def test_a_mean_of_two_trials_says_why_it_has_no_band(study):
 
 def test_the_drawn_town_has_no_colour_for_both_an_age_and_a_setting_and_nobody_far_out():
     people = simulators.build_population(300, tolerance=1.0)
-    figure = season_figures.town(SimpleNamespace(population=people))
+    figure = seasons.town(SimpleNamespace(population=people))
     *lines, dots = figure.axes[0].collections
     assert len(lines) == 4 and len(dots.get_offsets()) == 300
     shades = {to_hex(colour) for colour in dots.get_facecolors()}

@@ -9,7 +9,7 @@ import pytest
 from studies import assert_same, start, wait_for_rounds
 
 from scenarios import load, run
-from scenarios.study import Study
+from scenarios.study.study import Study
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -12,8 +12,8 @@ from pathlib import Path
 from studies import FLU, assert_same
 
 from scenarios import load, run
-from scenarios.progress import Silent
-from scenarios.study import Study
+from scenarios.running.progress import Silent
+from scenarios.study.study import Study
 
 KILLS = 50
 

@@ -5,7 +5,7 @@ import pytest
 from scenarios import load, run
 from scenarios.cli import invoke
 from scenarios.errors import UserError
-from scenarios.study import Study
+from scenarios.study.study import Study
 
 
 def test_bare_command_prints_its_help_in_lines(capsys):
@@ -72,7 +72,7 @@ def test_a_run_that_fails_before_its_first_round_is_not_to_go_on(
     def fail(*arguments):
         raise RuntimeError("no such column")
 
-    monkeypatch.setattr("scenarios.tasks.run_trial", fail)
+    monkeypatch.setattr("scenarios.trial.trial.run_trial", fail)
     code, _, error = policyloop("run", scenario_file(), "--out", tmp_path / "s.sqlite", "--quiet")
     assert code == 1 and "no such column" in error and error.count("\n") == 1
     assert Study(tmp_path / "s.sqlite").worlds  # its kernels are kept

@@ -6,8 +6,8 @@ import pytest
 from studies import assert_same, results
 
 from scenarios import UserError, load, run
-from scenarios.merging import merge
-from scenarios.study import Study
+from scenarios.study.merging import merge
+from scenarios.study.study import Study
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import numpy as np
 import psutil
 import pytest
 
-from optimizer.gp_agent import GPAgent
-from scenarios.study import Study
+from optimizer.agents.gp_agent import GPAgent
+from scenarios.study.study import Study
 
 MODEL = """
 import json, os, sys, time

@@ -7,7 +7,7 @@ import pytest
 
 import optimizer
 import simulators
-from optimizer import brought_agents
+from optimizer.agents import plugins
 
 PACKAGE = """
 import numpy as np
@@ -90,7 +90,7 @@ def installed(tmp_path, monkeypatch):
     (home / "ponds_of_a_test.py").write_text(PACKAGE)
     (home / "broken_ponds_of_a_test.py").write_text("raise OSError('no\\nwater')")
     monkeypatch.syspath_prepend(str(home))
-    monkeypatch.setattr(brought_agents, "_factories", dict(brought_agents._factories))
+    monkeypatch.setattr(plugins, "_factories", dict(plugins._factories))
     forget()
     yield home
     monkeypatch.undo()
@@ -178,7 +178,7 @@ def test_a_file_that_will_not_do_is_one_line(agents, environment, message, tmp_p
 
 
 def test_a_name_is_registered_once(monkeypatch):
-    monkeypatch.setattr(brought_agents, "_factories", {})
+    monkeypatch.setattr(plugins, "_factories", {})
     optimizer.register_agent("mine", dict)
     optimizer.register_agent("mine", dict)
     with pytest.raises(ValueError, match="already registered"):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from scenarios.progress import PlainLines
+from scenarios.running.progress import PlainLines
 
 ROUND = {"status": "ok", "agent": "random", "objective": 1.0, "expected": None}
 
@@ -43,7 +43,7 @@ def test_the_pace_is_that_of_the_later_rounds(clock):
 def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
     assert "0:00" not in lines(clock, range(20), total=20)[-1]
     monkeypatch.undo()
-    monkeypatch.setattr("scenarios.progress._SLOW", 0.0)
+    monkeypatch.setattr("scenarios.running.progress._SLOW", 0.0)
     out = io.StringIO()
     shown = PlainLines(out)
     shown.start("s", 1, 0, "minimize")

@@ -10,9 +10,14 @@ import bridges
 import simulators
 from optimizer import Prior
 from scenarios.errors import UserError
-from scenarios.lag_kernel import LagKernel
-from scenarios.regression_run import RegressionSetting, compare_regressions, learn_priors, regression_run
-from scenarios.regression_study import RegressionStudy, regression_study
+from scenarios.reproduction.regression_run import (
+    LagKernel,
+    RegressionSetting,
+    compare_regressions,
+    learn_priors,
+    regression_run,
+)
+from scenarios.reproduction.regression_study import RegressionStudy, regression_study
 
 SMALL = RegressionSetting("rbf", groups=(1, 3), observations=6, seed=11)
 

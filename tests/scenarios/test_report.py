@@ -5,7 +5,7 @@ import re
 import pytest
 
 from scenarios import load, run
-from scenarios.statistics import compare
+from scenarios.results.statistics import compare
 
 MODEL = """
 import numpy as np

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 from scenarios import UserError
-from scenarios.progress import Silent
-from scenarios.regression_run import RegressionSetting, regression_run
-from scenarios.regression_study import regression_study
 from scenarios.reproduction import bandits, illustration, regressions
 from scenarios.reproduction.claims import Claim, verdict
 from scenarios.reproduction.folder import Folder
+from scenarios.reproduction.regression_run import RegressionSetting, regression_run
+from scenarios.reproduction.regression_study import regression_study
 from scenarios.reproduction.report import claims_table
 from scenarios.reproduction.run import reproduce
 from scenarios.reproduction.settings import FIGURES, Settings, paper, quick, resolve
+from scenarios.running.progress import Silent
 
 TINY = Settings(quick=True, draws=3, runs=3, observations=4, samples=20, flu_groups=(5,), trials=3, rounds=6)
 
@@ -63,7 +63,7 @@ def test_figures_are_resolved_in_the_papers_order():
 
 
 def test_figures_whose_scenario_is_missing_are_left_out_and_named(monkeypatch, policyloop, tmp_path):
-    monkeypatch.setattr("scenarios.catalogue.names", lambda: ["flu-treatment", "synthetic"])
+    monkeypatch.setattr("scenarios.declaration.catalogue.names", lambda: ["flu-treatment", "synthetic"])
     made, left_out = resolve([])
     assert made == [name for name in FIGURES if name not in ("3c", "4c")]
     assert [line.split(" is ")[0] for line in left_out] == ["figure 3c", "figure 4c"]
@@ -168,7 +168,7 @@ def test_what_is_finished_is_not_computed_again(made, monkeypatch):
         raise AssertionError("computed again")
 
     monkeypatch.setattr(regressions, "regression_run", refuse)
-    monkeypatch.setattr("scenarios.tasks.run_trial", refuse)
+    monkeypatch.setattr("scenarios.trial.trial.run_trial", refuse)
     monkeypatch.setattr(regressions, "learn_priors", refuse)
     again = reproduce(["2d", "3a"], made.path, TINY, bound=True)
     assert again.claims() == made.claims()

@@ -12,7 +12,7 @@ import pytest
 from studies import FLU, assert_same, results, start, wait_for_rounds, workers_of
 
 from scenarios import UserError, load, run
-from scenarios.study import Study
+from scenarios.study.study import Study
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from scenarios import load, run
-from scenarios.statistics import compare, curves, mean_interval, paired_gain
+from scenarios.results.statistics import compare, curves, mean_interval, paired_gain
 
 
 def test_a_means_interval_is_students_t():

@@ -8,7 +8,7 @@ import pytest
 from studies import results, start, wait_for_rounds
 
 from scenarios import UserError, load, run
-from scenarios.step_process import StepProcesses
+from scenarios.trial.step_process import StepProcesses
 
 LIMIT = "step_seconds = 1.0"
 

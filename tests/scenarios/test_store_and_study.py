@@ -10,9 +10,9 @@ import pytest
 from studies import a_round, valley_study
 
 from scenarios import UserError
-from scenarios.store import Store
-from scenarios.store_reading import read_rounds, read_worlds
-from scenarios.study import Study
+from scenarios.study.reading import read_rounds, read_worlds
+from scenarios.study.store import Store
+from scenarios.study.study import Study
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from studies import assert_same, start
 
-from scenarios import UserError, load, run, store_schema
-from scenarios.store import Store
-from scenarios.study import Study
+from scenarios import UserError, load, run
+from scenarios.study import file
+from scenarios.study.store import Store
+from scenarios.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,13 +77,13 @@ def test_an_old_study_is_read_as_it_is_and_upgraded_when_it_goes_on(scenario_fil
     assert old.read_bytes() == before
     ended = run(load(scenario_file()), out=old, resume=True)
     assert_same(ended, whole)
-    assert version_of(old) == store_schema.SCHEMA_VERSION == 2
+    assert version_of(old) == file.SCHEMA_VERSION == 2
     assert [one["versions"] for one in ended.runs] == [ended.meta["versions"]] * 2
 
 
 def test_an_upgrade_that_is_killed_leaves_the_old_study(old, half, monkeypatch):
-    steps = (store_schema._STEPS[0], store_schema._STEPS[1] + "INSERT INTO nowhere VALUES (1);")
-    monkeypatch.setattr(store_schema, "_STEPS", steps)
+    steps = (file._STEPS[0], file._STEPS[1] + "INSERT INTO nowhere VALUES (1);")
+    monkeypatch.setattr(file, "_STEPS", steps)
     with pytest.raises(UserError, match="nowhere"):
         Store(old, resume=True)
     monkeypatch.undo()
@@ -194,7 +195,7 @@ def test_a_store_that_another_program_holds_for_a_while_is_waited_for(scenario_f
 def test_a_store_that_another_program_keeps_is_refused_in_words(
     scenario_file, policyloop, half, whole, monkeypatch
 ):
-    monkeypatch.setattr(store_schema, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(file, "BUSY_SECONDS", 0.2)
     with held(half, 60):
         assert len(Study(half).rounds()) == 12  # readers need not wait
         code, _, error = policyloop("resume", half, "--rounds", 4, "--quiet")

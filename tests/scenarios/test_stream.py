@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from studies import a_round
 
-from scenarios.store import Store
-from scenarios.stream import Collector, DriverGone, WorkerSink
+from scenarios.running.collector import Collector
+from scenarios.study.store import Store
+from scenarios.trial.sink import DriverGone, WorkerSink
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from scenarios.table import plain_options
+from scenarios.declaration.schema import plain_options
 
 
 def test_options_that_a_study_can_store_stay_as_they_are():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from scenarios import Study, UserError, load, run
-from scenarios.figures import plot
-from scenarios.station_map import has_map, station_map, unwrapped
-from scenarios.tasks import check, replay
+from scenarios.figures.plot import plot
+from scenarios.figures.station_map import has_map, station_map, unwrapped
+from scenarios.trial.check import check
+from scenarios.trial.trial import replay
 
 TEXT = """
 name = "places"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.contact_network import ContactNetwork, from_pairs, pairs, symmetric
-from simulators.contact_pairs import choose, count, fill, within
+from simulators.population.network import ContactNetwork, from_pairs, pairs, symmetric
+from simulators.population.pairs import choose, count, fill, within
 
 GROUPS = ("young", "old")
 

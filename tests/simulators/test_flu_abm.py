@@ -7,8 +7,8 @@ import pytest
 from joblib import Parallel, delayed
 
 from simulators import FluODE, SimulationError, check_environment, make
-from simulators.flu_abm import FluABM
-from simulators.flu_model import FluModel
+from simulators.flu.abm import FluABM
+from simulators.flu.season.model import FluModel
 
 POLICY = np.array([0.3, 0.3, 0.2, 0.1, 0.1])
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulators import FluODE, flu_data
-from simulators.contact_network import from_pairs
-from simulators.flu_model import FluModel
-from simulators.population import Population, build_population
+from simulators import FluODE
+from simulators.flu.season.model import FluModel
+from simulators.population import survey
+from simulators.population.network import from_pairs
+from simulators.population.population import Population, build_population
 
-MISTRY = flu_data.CONTACTS["mistry-2021-oregon"][5]
+MISTRY = survey.CONTACTS["mistry-2021-oregon"][5]
 SHARES = (0.254, 0.395, 0.210, 0.046, 0.094)
-GROUPS = flu_data.AGES[5].groups
+GROUPS = survey.AGES[5].groups
 
 
 def town(group, *pairs, layer="community"):
@@ -118,7 +119,7 @@ def test_nothing_is_transmitted_at_r0_zero(small):
 @pytest.mark.parametrize("scale", [2.0**900, 2.0**-900])
 def test_only_the_ratios_of_susceptibilities_and_of_layer_weights_count(small, scale):
     usual = season(small, seed=1)
-    scaled = season(small, susceptibility=scale * flu_data.AGES[5].susceptibility, seed=1)
+    scaled = season(small, susceptibility=scale * survey.AGES[5].susceptibility, seed=1)
     assert scaled.persons().equals(usual.persons())
     network = replace(small.network, weights=dict.fromkeys(small.network.weights, scale))
     assert season(replace(small, network=network), seed=1).persons().equals(usual.persons())

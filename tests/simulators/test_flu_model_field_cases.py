@@ -12,8 +12,8 @@ import numpy as np
 import psutil
 import pytest
 
-from simulators.flu_model import FluModel
-from simulators.population import build_population
+from simulators.flu.season.model import FluModel
+from simulators.population.population import build_population
 
 
 @pytest.fixture(scope="module")

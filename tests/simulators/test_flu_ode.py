@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from simulators import FluODE, SimulationError, check_environment, flu_data, make
+from simulators import FluODE, SimulationError, check_environment, make
+from simulators.population import survey
 
 PUBLISHED = {
     (0.2, 0.2, 0.2, 0.2, 0.2): (1.0545157703, 1.7620824657, 0.4073924355, 0.0592275691, 0.1445859445),
@@ -165,16 +166,16 @@ def test_the_flu_model_honours_the_contract(options):
 
 
 def test_the_tables_agree_with_each_other():
-    five, nine = flu_data.AGES[5], flu_data.AGES[9]
+    five, nine = survey.AGES[5], survey.AGES[9]
     parts = [slice(0, 4), slice(4, 6), slice(6, 7), slice(7, 8), slice(8, 9)]
     for column in ("population", "initial_infected", "noise_variance", "treatment_weights"):
         sums = [getattr(nine, column)[part].sum() for part in parts]
         assert sums == pytest.approx(getattr(five, column)), column
-    contacts = flu_data.CONTACTS["del-valle-2013"]
+    contacts = survey.CONTACTS["del-valle-2013"]
     aggregated = np.array([[contacts[9][a, b].sum(axis=1).mean() for b in parts] for a in parts])
     differing = np.argwhere(np.abs(aggregated - contacts[5]) > 6e-3).tolist()
     assert differing == [[0, 4], [1, 4], [2, 3]]  # the three entries that the table's comment names
     shares = np.array([0.254, 0.395, 0.210, 0.046, 0.094])
-    flows = flu_data.CONTACTS["mistry-2021-oregon"][5] * shares[:, None]
+    flows = survey.CONTACTS["mistry-2021-oregon"][5] * shares[:, None]
     assert flows == pytest.approx(flows.T, rel=0.02)
     assert flows.sum() == pytest.approx(12.3, abs=0.05)

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulators.perceived_temperature import (
+from simulators.stations.units import UNITS, convert, slope
+from simulators.weather.derivative_bounds import derivative_bounds, derivative_bounds_at
+from simulators.weather.perceived_temperature import (
     RULES,
     heat_index,
     heat_index_regression,
@@ -13,8 +15,6 @@ from simulators.perceived_temperature import (
     perceived_temperature_gradient,
     wind_chill,
 )
-from simulators.perceived_temperature_bounds import derivative_bounds, derivative_bounds_at
-from simulators.units import UNITS, convert, slope
 
 REGRESSION = """
     80 80 84.2304   84 60 87.5243   86 90 105.2944  88 70 100.2175  90 50 94.5969   90 70 105.9220

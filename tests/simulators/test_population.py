@@ -7,8 +7,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from simulators import flu_data
-from simulators.population import build_population
+from simulators.population import survey
+from simulators.population.population import build_population
 
 N = 20_000
 SETTINGS = ("household", "school", "work", "community")
@@ -29,7 +29,7 @@ def means(layer, group, J):
 @pytest.mark.parametrize("groups", [5, 9])
 def test_ages_are_those_of_the_population_to_a_person(groups):
     people = build_population(N, groups=groups, contacts="del-valle-2013", seed=1)
-    population = flu_data.AGES[groups].population
+    population = survey.AGES[groups].population
     assert np.abs(people.sizes - N * population / population.sum()).max() < 1
     assert np.array_equal(people.group, np.searchsorted(FIRST[groups], people.age, side="right") - 1)
     assert people.age.min() == 0 and 90 <= people.age.max() < 95
@@ -48,7 +48,7 @@ def test_the_shares_asked_for_are_met():
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_contacts_are_those_of_the_matrix_by_setting(town, setting):
-    asked = flu_data.CONTACTS_BY_SETTING["mistry-2021-oregon"][setting]
+    asked = survey.CONTACTS_BY_SETTING["mistry-2021-oregon"][setting]
     achieved = means(town.network.layers[setting], town.group, 5)
     # One pair of persons more or less, and the published numbers, rounded, are reciprocal to about 1 %.
     assert achieved == pytest.approx(asked, rel=0.015, abs=0.004)
@@ -63,7 +63,7 @@ def test_the_table_is_the_contacts_counted(town):
     assert table.loc[("work", "20-49", "all"), "achieved"] == pytest.approx(work[1].sum())
     everything = sum(layer.nnz for layer in town.network.layers.values())
     assert table.loc[("all", "all", "all"), "achieved"] == pytest.approx(everything / N)
-    asked = flu_data.CONTACTS["mistry-2021-oregon"][5][0].sum()
+    asked = survey.CONTACTS["mistry-2021-oregon"][5][0].sum()
     assert table.loc[("all", "0-19", "all"), "asked"] == pytest.approx(asked, rel=2e-3)
     off, _ = town.network.asked.distance(town.network)
     by_pair = table.drop(index="all", level=0).drop(index="all", level=1).drop(index="all", level=2)
@@ -169,7 +169,7 @@ def test_the_town_hangs_together(town):
 
 def test_equal_seeds_give_equal_populations_in_any_process():
     script = (
-        "import hashlib; from simulators.population import build_population;"
+        "import hashlib; from simulators.population.population import build_population;"
         "p = build_population(3000, seed=11);"
         "h = hashlib.sha256(p.age.tobytes() + p.household.tobytes() + p.workplace.tobytes());"
         "[h.update(l.indices.tobytes()) for l in p.network.layers.values()]; print(h.hexdigest())"
@@ -196,7 +196,7 @@ def test_a_matrix_that_is_not_reciprocal_is_made_so_and_the_change_is_told(group
     people = build_population(N, contacts="del-valle-2013", groups=groups, seed=1)
     change = people.network.asked.reciprocity()
     sizes = change.group.map(dict(zip(people.groups, people.sizes, strict=True)))
-    given = flu_data.CONTACTS["del-valle-2013"][groups]
+    given = survey.CONTACTS["del-valle-2013"][groups]
     assert change.given.to_numpy().reshape(groups, groups) == pytest.approx(given)
     flows = (sizes * change.reciprocal).to_numpy().reshape(groups, groups)
     assert flows == pytest.approx(flows.T)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulators.population import build_population
+from simulators.population.population import build_population
 
 SETTINGS = ("household", "school", "work", "community")
 

@@ -31,7 +31,9 @@ def test_a_mistake_is_answered_by_the_nearest_valid_name(name, options, message)
 
 
 def test_a_registered_factory_is_made_with_its_options(monkeypatch):
-    monkeypatch.setattr("simulators.registry._factories", dict(simulators.registry._factories))
+    monkeypatch.setattr(
+        "simulators.contract.registry._factories", dict(simulators.contract.registry._factories)
+    )
 
     def small_flu(days, groups=5):
         return FluODE(days=days, groups=groups)
@@ -45,7 +47,7 @@ def test_a_registered_factory_is_made_with_its_options(monkeypatch):
     with pytest.raises(ValueError, match="already registered"):
         register("small-flu", FluODE)
     with pytest.raises(ValueError, match="module:attribute"):
-        register("other", "simulators.flu_ode.FluODE")
+        register("other", "simulators.flu.ode.FluODE")
     with pytest.raises(ValueError, match="empty"):
         register("", FluODE)
 
@@ -75,7 +77,9 @@ def test_an_option_that_an_adapter_sets_itself_is_none_of_its_own():
 
 
 def test_options_that_a_class_keeps_for_itself_are_its_own(monkeypatch):
-    monkeypatch.setattr("simulators.registry._factories", dict(simulators.registry._factories))
+    monkeypatch.setattr(
+        "simulators.contract.registry._factories", dict(simulators.contract.registry._factories)
+    )
 
     class Anything(FluODE):
         def __init__(self, days=10, **rest):

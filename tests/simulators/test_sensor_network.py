@@ -11,9 +11,9 @@ import pytest
 from sklearn.metrics.pairwise import haversine_distances
 
 from simulators import SensorNetwork, check_environment, make
-from simulators.perceived_temperature import perceived_temperature
 from simulators.stations import default_snapshot, read_stations
-from simulators.units import convert
+from simulators.stations.units import convert
+from simulators.weather.perceived_temperature import perceived_temperature
 
 SHARED = Path(os.environ.get("POLICYLOOP_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PAPER_FILE = SHARED / "owm_us2906_20170314.csv"

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import simpson, solve_ivp
 
-from simulators import sir
+from simulators.flu import sir
 
 POPULATION = np.array([4e5, 6e5, 2e5])
 BETA = np.array([[0.30, 0.10, 0.02], [0.12, 0.25, 0.05], [0.05, 0.10, 0.12]])

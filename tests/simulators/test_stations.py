@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulators.perceived_temperature import perceived_temperature
 from simulators.stations import Stations, default_snapshot, from_dataframe, read_csv
-from simulators.stations.dew_point import relative_humidity
-from simulators.units import convert
+from simulators.stations.units import convert, relative_humidity
+from simulators.weather.perceived_temperature import perceived_temperature
 
 SHARED = Path(os.environ.get("POLICYLOOP_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PAPER_FILE = SHARED / "owm_us2906_20170314.csv"

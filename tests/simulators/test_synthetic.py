@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern, RationalQuadratic
 
 import simulators
 from simulators import PolicySpace, Synthetic, check_environment, make
-from simulators.gaussian_field import draw, factor, grid_points, kernel_table
+from simulators.synthetic.gaussian_field import draw, factor, grid_points, kernel_table
 
 KERNELS = [
     RBF(0.02),
@@ -216,7 +216,7 @@ def test_rows_that_do_not_exist_are_refused(rows):
 
 
 def test_a_factor_that_would_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("simulators.gaussian_field.MOST_BYTES", 10**6)
+    monkeypatch.setattr("simulators.synthetic.gaussian_field.MOST_BYTES", 10**6)
     with pytest.raises(ValueError, match="so little smoothness on 2000 points"):
         _ = make("synthetic", groups=1, family="matern", points=2000).functions
     assert make("synthetic", groups=1, length_scale=0.5, points=2000).functions.shape == (2000, 1)

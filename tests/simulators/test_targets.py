@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simulators
-from simulators.targets import absolute, is_target, load_target
+from simulators.contract.targets import absolute, is_target, load_target
 
 MODEL = """
 import numpy as np
@@ -67,7 +67,7 @@ def test_a_class_of_a_file_keeps_its_name_and_can_be_pickled(file):
 
 def test_a_module_is_named_with_dots():
     assert load_target("numpy.linalg:inv") is np.linalg.inv
-    assert simulators.make("simulators.flu_ode:FluODE", days=10).days == 10
+    assert simulators.make("simulators.flu.ode:FluODE", days=10).days == 10
 
 
 @pytest.mark.parametrize(

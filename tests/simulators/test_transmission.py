@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simulators.contact_network import from_pairs
-from simulators.counter_draws import limits, smallest, uniforms, words
-from simulators.durations import durations, geometric
-from simulators.event_calendar import EventCalendar
-from simulators.hazard_clock import HazardClock
-from simulators.next_generation import reproduction_number, transmission_rate
-from simulators.transmission import ContactRows, contact_rows
+from simulators.flu.season.durations import durations, geometric
+from simulators.flu.season.next_generation import reproduction_number, transmission_rate
+from simulators.flu.season.transmission import ContactRows, EventCalendar, HazardClock, contact_rows
+from simulators.population.draws import limits, smallest, uniforms, words
+from simulators.population.network import from_pairs
 
 GROUPS = ("a", "b")
 

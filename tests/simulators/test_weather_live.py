@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from simulators import SimulationError, WeatherLive, check_environment, make
-from simulators.sensor_graph import nearest_neighbours
-from simulators.sphere import points_on_sphere
-from simulators.weather_model import AMPLITUDE, SPREAD, Sensor, WeatherModel
-from simulators.weather_transport import transport_matrix
+from simulators.weather.model import AMPLITUDE, SPREAD, Sensor, WeatherModel
+from simulators.weather.sensor_graph import nearest_neighbours
+from simulators.weather.sphere import points_on_sphere
+from simulators.weather.transport import transport_matrix
 
 
 def line(n=40, step=0.5):

@@ -13,7 +13,7 @@ import pandas as pd
 import psutil
 
 from scenarios import load, run
-from scenarios.study import Study
+from scenarios.study.study import Study
 
 ROOT = Path(__file__).parents[3]
 

@@ -1,0 +1,1 @@
+"""Agents for an environment, and foreign optimizers as agents."""

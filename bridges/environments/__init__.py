@@ -1,0 +1,1 @@
+"""Foreign simulators as environments: functions, programs, Mesa, Gymnasium and UM-Bridge models."""

@@ -1,0 +1,210 @@
+"""What environments around foreign models share: policies, groups and composition are declared, not coded."""
+
+import random
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import Bounds, LinearConstraint
+
+from bridges.environments.answers import group_names, read_answer
+from optimizer.arrays import Array
+from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.policy_space import PolicySpace
+from simulators.contract.targets import load_target
+from simulators.contract.validation import choice, number, per_group
+
+Policy = Mapping[str, Sequence[float]] | PolicySpace
+
+SEEDS = 2**31 - 1
+"""Seeds that a model is given are below this: what R, NumPy and Python all take."""
+
+
+class DeclaredEnvironment(Environment):
+    """An environment whose step asks a foreign model: subclasses say how, in `simulate`.
+
+    Parameters
+    ----------
+    policy : mapping, or PolicySpace
+        `{label: (low, high)}`, or a space with units, constraints or candidates.
+    groups : sequence of str
+        The groups whose outcomes the model answers with.
+    group_units : str or sequence of str, default=""
+        Unit of all groups, or one a group.
+    objective_unit : str, optional
+        Unit of the composed value; the groups' own where they share one.
+    sense : {"minimize", "maximize"}, default="minimize"
+        What is to be done with the objective.
+    budget : float, optional
+        What the sum of a policy's entries must not exceed; a `PolicySpace` has its own constraint.
+    weights : sequence of float, optional
+        Weight of each group in the objective (Definition 1); 1 unless given.
+    compose : callable or str, optional
+        The objective of outcomes (..., J) and policies (..., d), where it is not a weighted sum (Definition
+        2); vectorised. As a text, `package.module:function` or `folder/file.py:function`.
+    noise_variance : float or sequence of float, optional
+        Variance of the noise of all groups or of each, where it is known.
+    whole : sequence of str, default=()
+        Labels whose entries are rounded to the nearest whole number before the model gets them.
+
+    Raises
+    ------
+    ValueError
+        If a declaration is impossible: names it, its value and what is accepted.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        groups: Sequence[str],
+        *,
+        group_units: str | Sequence[str] = "",
+        objective_unit: str | None = None,
+        sense: Literal["minimize", "maximize"] = "minimize",
+        budget: float | None = None,
+        weights: Sequence[float] | None = None,
+        compose: Callable[[Array, Any], ArrayLike] | str | None = None,
+        noise_variance: float | Sequence[float] | None = None,
+        whole: Sequence[str] = (),
+    ) -> None:
+        self.groups = group_names(groups)
+        J = len(self.groups)
+        self.group_units = (group_units,) * J if isinstance(group_units, str) else tuple(group_units)
+        if len(self.group_units) != J:
+            raise ValueError(f"group_units={group_units!r} must be one unit, or {J}, one a group")
+        shared = self.group_units[0] if len(set(self.group_units)) == 1 else ""
+        self.objective_unit = shared if objective_unit is None else objective_unit
+        self.sense = choice("sense", sense, ("minimize", "maximize"))
+        self.policy_space = _space(policy, budget)
+        if weights is not None and compose is not None:
+            raise ValueError("weights and compose exclude each other: compose weighs the groups itself")
+        self._weights = per_group("weights", 1.0 if weights is None else weights, self.groups)
+        self._compose = function(compose, "compose") if compose is not None else None
+        self._noise = None
+        if noise_variance is not None:
+            self._noise = per_group("noise_variance", noise_variance, self.groups, least=0.0)
+        for label in whole:
+            choice("whole", label, self.policy_space.labels)
+        self._whole = frozenset(whole)
+
+    @abstractmethod
+    def simulate(self, policy: dict[str, float], seed: int) -> Any:
+        """Ask the model for the outcomes of a policy.
+
+        Parameters
+        ----------
+        policy : dict of str to float
+            The policy's entries by label; those of `whole` are int.
+        seed : int
+            Of all randomness of the model.
+
+        Returns
+        -------
+        mapping of group to number, or sequence of J numbers
+            A group that is missing is nan or None.
+        """
+
+    def step(self, policy: Any) -> Outcomes:
+        """Ask the model; see `Environment.step`. The `info` tells with what it was asked.
+
+        Raises
+        ------
+        ValueError
+            If the policy is outside the space.
+        SimulationError
+            If the model fails, or answers with what is not one number a group.
+        """
+        checked = self.policy_space.check(policy)
+        seed = int(self.rng.integers(SEEDS))
+        asked = self.entries(checked)
+        try:
+            values = read_answer(self.simulate(asked, seed), self.groups)
+        except Exception as error:
+            cause = str(error) if isinstance(error, SimulationError) else _raised(error)
+            raise SimulationError(
+                f"{cause}; the model was asked with {_shown(asked, seed)}", checked, seed
+            ) from error
+        return Outcomes(values, self._noise, {"policy": asked, "seed": seed})
+
+    def entries(self, policy: Any) -> dict[str, float]:
+        """What the model gets of a policy of the space: its entries by label."""
+        row = self.policy_space.resolve(np.asarray([policy]))[0].tolist()
+        named = zip(self.policy_space.labels, row, strict=True)
+        return {label: round(x) if label in self._whole else x for label, x in named}
+
+    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
+        """The objective; see `Environment.compose`."""
+        if self._compose is None:
+            return super().compose(outcomes, policies)
+        return np.asarray(self._compose(np.asarray(outcomes, dtype=float), np.asarray(policies)), dtype=float)
+
+    def weights(self, policies: ArrayLike) -> Array | None:
+        """The weights that were declared; see `Environment.weights`."""
+        if self._compose is not None:
+            return None
+        return np.tile(self._weights, (len(np.asarray(policies)), 1))
+
+
+def function(given: Any, what: str) -> Callable[..., Any]:
+    """A callable, or what a target names, as a callable.
+
+    Raises
+    ------
+    ValueError
+        If it is neither; names it as `what`.
+    """
+    found = load_target(given) if isinstance(given, str) else given
+    if not callable(found):
+        raise ValueError(f"{what}={given!r} must be a function, or a text that names one: file.py:function")
+    called: Callable[..., Any] = found
+    return called
+
+
+def _space(policy: Policy, budget: float | None) -> PolicySpace:
+    if isinstance(policy, PolicySpace):
+        if budget is not None:
+            raise ValueError("budget: a PolicySpace has a constraint of its own")
+        return policy
+    if not isinstance(policy, Mapping) or not policy:
+        raise ValueError(f"policy={policy!r} must be a table {{label: (low, high)}}, or a PolicySpace")
+    for label, limits in policy.items():
+        if isinstance(limits, str) or np.shape(limits) != (2,):
+            raise ValueError(f"policy: {label!r} is {limits!r}; it must be a pair (low, high)")
+    pairs = [[number(f"policy[{label!r}]", x) for x in limits] for label, limits in policy.items()]
+    lower, upper = np.array(pairs).T
+    rows = np.ones((1, len(pairs)))
+    limit = None if budget is None else LinearConstraint(rows, -np.inf, number("budget", budget))
+    return PolicySpace(list(policy), [""] * len(pairs), bounds=Bounds(lower, upper), constraint=limit)
+
+
+def _raised(error: Exception) -> str:
+    return f"the model raised {' '.join(f'{type(error).__name__}: {error}'.split())}"
+
+
+def _shown(asked: dict[str, float], seed: int) -> str:
+    entries = ", ".join(f"{label}={x:.12g}" for label, x in asked.items())
+    return f"{entries} and seed {seed}"
+
+
+@contextmanager
+def seeded_globals(seed: int) -> Iterator[None]:
+    """Seed Python's and NumPy's global random state, and put the former one back at the end.
+
+    So that a model which draws from them, as many do without knowing, repeats itself, and disturbs nobody.
+
+    Parameters
+    ----------
+    seed : int
+        Below 2**32.
+    """
+    python, old_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(old_numpy)  # noqa: NPY002

@@ -1,0 +1,127 @@
+"""Any Mesa model as an environment, without a change to the model."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mesa
+
+from bridges.environments.declared import DeclaredEnvironment, Policy, function, seeded_globals
+from simulators.contract.environment import SimulationError
+from simulators.contract.policy_space import PolicySpace
+from simulators.contract.validation import whole
+
+Reporter = str | Callable[[Any], Any]
+
+
+class MesaEnvironment(DeclaredEnvironment):
+    """An environment whose outcomes a Mesa model reports after some steps; every step is a new model.
+
+    The model's random numbers come from the step's seed. The global random state is seeded as well while the
+    model runs, and put back: some models draw from it without knowing, as by `networkx`.
+
+    Parameters
+    ----------
+    model : callable or str
+        A class derived from `mesa.Model`, or a function that makes one. It must take `seed` (or `rng`). As a
+        text, `package.module:Class` or `folder/file.py:Class`.
+    policy : mapping, or PolicySpace
+        `{parameter of the model: (low, high)}`. Parameters that count something belong to `whole`.
+    outcomes : mapping
+        `{group: reporter}`: the name of a model reporter of the model's data collector, or of an attribute,
+        as it is after the last step; or a function of the model.
+    steps : int
+        Steps of the model, fewer if it stops itself (`model.running`).
+    fixed : mapping, optional
+        Other parameters of the model.
+    **declared
+        See `DeclaredEnvironment`.
+
+    Raises
+    ------
+    ValueError
+        If the model cannot be seeded or has no such parameter, or see `DeclaredEnvironment`.
+
+    Examples
+    --------
+    >>> from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
+    >>> wealth = MesaEnvironment(
+    ...     BoltzmannWealth, policy={"n": (10, 200)}, whole=["n"], outcomes={"inequality": "Gini"}, steps=20
+    ... )
+    >>> wealth.reset(1)
+    >>> bool(0 < wealth.step([50]).values[0] < 1)
+    True
+    """
+
+    def __init__(
+        self,
+        model: Callable[..., Any] | str,
+        policy: Policy,
+        outcomes: Mapping[str, Reporter],
+        steps: int,
+        *,
+        fixed: Mapping[str, Any] | None = None,
+        **declared: Any,
+    ) -> None:
+        if not isinstance(outcomes, Mapping) or not outcomes:
+            raise ValueError(f"outcomes={outcomes!r} must be a table {{group: reporter}}")
+        super().__init__(policy, list(outcomes), **declared)
+        self._model = function(model, "model")
+        self._reporters = {group: _reporter(group, given) for group, given in outcomes.items()}
+        self.steps = whole("steps", steps)
+        self.fixed = dict(fixed or {})
+        self._seed = _seed_parameter(self._model, self.policy_space, self.fixed)
+
+    def simulate(self, policy: dict[str, float], seed: int) -> dict[str, Any]:
+        """Make a model, run it and read its reporters; see `DeclaredEnvironment.simulate`."""
+        with seeded_globals(seed):
+            model = self._model(**self.fixed, **policy, **{self._seed: seed})
+            try:
+                for _ in range(self.steps):
+                    if not model.running:
+                        break
+                    model.step()
+                return {group: _read(model, reporter) for group, reporter in self._reporters.items()}
+            finally:
+                # Mesa 3.3 remembers every model by its agents' numbers, for ever: all of them would stay.
+                getattr(mesa.Agent, "_ids", {}).pop(model, None)
+
+
+def _seed_parameter(model: Callable[..., Any], space: PolicySpace, fixed: Mapping[str, Any]) -> str:
+    """By which name the model takes its seed, once all other parameters are known to it."""
+    name = getattr(model, "__name__", str(model))
+    parameters = inspect.signature(model).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for label in (*space.labels, *fixed):
+        if label not in parameters and not anything:
+            raise ValueError(f"{name} has no parameter {label!r}; it has {', '.join(parameters)}")
+        if label in fixed and label in space.labels:
+            raise ValueError(f"fixed: {label!r} is an entry of the policy")
+    for label in ("seed", "rng"):
+        if label in parameters:
+            return label
+    if anything:
+        return "seed"
+    raise ValueError(
+        f"{name} cannot be seeded: give its __init__ a parameter seed, and call super().__init__(seed=seed)"
+    )
+
+
+def _reporter(group: str, given: Reporter) -> Reporter:
+    """Check a reporter; a text with a colon names a function, as scenario files do."""
+    if isinstance(given, str) and ":" not in given:
+        return given
+    return function(given, f"outcomes[{group!r}]")
+
+
+def _read(model: Any, reporter: Reporter) -> Any:
+    if not isinstance(reporter, str):
+        return reporter(model)
+    collector = getattr(model, "datacollector", None)
+    rows = getattr(collector, "model_vars", {}).get(reporter)
+    if rows:
+        return rows[-1]
+    if hasattr(model, reporter):
+        return getattr(model, reporter)
+    known = ", ".join(getattr(collector, "model_vars", {})) or "none"
+    raise SimulationError(f"the model has no reporter and no attribute {reporter!r}; its reporters: {known}")

@@ -1,0 +1,136 @@
+"""A UM-Bridge model, in whatever language and on whatever machine, as an environment."""
+
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bridges.environments.declared import DeclaredEnvironment, Policy
+from bridges.extras import missing
+from simulators.contract.environment import SimulationError
+from simulators.contract.validation import number
+
+
+class UMBridgeEnvironment(DeclaredEnvironment):
+    """Steps by asking a UM-Bridge server, over HTTP.
+
+    The entries of a policy are the model's inputs, all vectors behind one another; all its outputs behind
+    one another are the groups.
+
+    Parameters
+    ----------
+    url : str
+        The server, such as `http://localhost:4242`.
+    model : str, optional
+        Name of the model; may be left out where the server has only one.
+    policy : mapping, or PolicySpace
+        `{label: (low, high)}`, one label an input.
+    groups : sequence of str
+        One name an output.
+    config : mapping, optional
+        The configuration that the model is called with.
+    seed_key : str, default="seed"
+        Key of the configuration that holds the seed of a step; "" for a model that takes none.
+    time_limit : float, default=600
+        Seconds that an answer may take.
+    **declared
+        Units, sense, budget, weights, compose, noise variance: see `DeclaredEnvironment`.
+
+    Raises
+    ------
+    ValueError
+        If the library is not installed, nothing answers at the url, the server has no such model, or the
+        model has another number of inputs or outputs.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str | None = None,
+        *,
+        policy: Policy,
+        groups: Sequence[str],
+        config: Mapping[str, Any] | None = None,
+        seed_key: str = "seed",
+        time_limit: float = 600.0,
+        **declared: Any,
+    ) -> None:
+        super().__init__(policy, groups, **declared)
+        self._url, self._config, self._seed_key = url.rstrip("/"), dict(config or {}), seed_key
+        self._limit = number("time_limit", time_limit)
+        if not self._limit > 0:
+            raise ValueError(f"time_limit={time_limit!r} must be a number of seconds above 0")
+        self._model = self._within(lambda: self._connect(model), ValueError)
+        inputs, outputs = self._within(
+            lambda: (
+                self._model.get_input_sizes(self._config),
+                self._model.get_output_sizes(self._config),
+            ),
+            ValueError,
+        )
+        if sum(inputs) != self.policy_space.d:
+            raise ValueError(
+                f"policy has {self.policy_space.d} entries; model {self._model.name!r} takes {sum(inputs)}"
+            )
+        if sum(outputs) != len(self.groups):
+            raise ValueError(
+                f"groups has {len(self.groups)} names; model {self._model.name!r} returns {sum(outputs)}"
+            )
+        self._sizes = [int(size) for size in inputs]
+
+    def _connect(self, name: str | None) -> Any:
+        try:
+            import umbridge
+        except ModuleNotFoundError as error:
+            raise missing(error, "a UM-Bridge environment") from error
+        known = umbridge.supported_models(self._url)
+        if name is None and len(known) == 1:
+            name = known[0]
+        if name not in known:
+            raise ValueError(f"model={name!r}; {self._url} has {', '.join(map(repr, known))}")
+        return umbridge.HTTPModel(self._url, name)
+
+    def simulate(self, policy: dict[str, float], seed: int) -> list[float]:
+        """Ask the server; see `DeclaredEnvironment.simulate`."""
+        entries = iter(policy.values())
+        inputs = [[float(next(entries)) for _ in range(size)] for size in self._sizes]
+        config = self._config | ({self._seed_key: seed} if self._seed_key else {})
+        outputs = self._within(lambda: self._model(inputs, config), SimulationError)
+        return [value for vector in outputs for value in vector]
+
+    def _within(self, call: Callable[[], Any], failure: type[Exception]) -> Any:
+        """What a call returns within the time limit; umbridge's client has none of its own."""
+        answers: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+
+        def answer() -> None:
+            try:
+                answers.put((call(), None))
+            except Exception as error:
+                answers.put((None, error))
+
+        threading.Thread(target=answer, daemon=True).start()
+        try:
+            value, error = answers.get(timeout=self._limit)
+        except queue.Empty:
+            raise failure(f"{self._url} did not answer within {self._limit:g} s") from None
+        if (
+            isinstance(error, ValueError)
+            and failure is ValueError
+            and type(error).__module__ != "requests.exceptions"
+        ):
+            raise error
+        if error is not None:
+            raise failure(f"the UM-Bridge server at {self._url} {_cause(error)}") from error
+        return value
+
+
+def _cause(error: Exception) -> str:
+    """Why a call failed, in words."""
+    kind = type(error).__name__
+    if kind in ("ConnectionError", "ConnectTimeout"):
+        return "cannot be reached: is it running?"
+    if kind == "JSONDecodeError":
+        return "answered with what is not JSON: see its own log"
+    if kind in ("MissingSchema", "InvalidSchema", "InvalidURL"):
+        return "is no address; accepted: http://host:port"
+    return f"failed: {' '.join(str(error).split()) or kind}"

@@ -1,0 +1,143 @@
+"""What every agent is: it asks for a policy, is told what happened, and recommends one in the end."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from optimizer.arrays import Array, Policies
+from optimizer.space.search_space import SearchSpace
+
+Feedback = Literal["decomposed", "aggregate"]
+
+CREDIBLE = 1.959963984540054
+"""Half width of a 95 % credible interval, in posterior standard deviations."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The policy that an agent would choose now.
+
+    Attributes
+    ----------
+    policy : ndarray of shape (d,), or int
+        The policy, or its candidate row in a finite space.
+    mean, low, high : float
+        Predicted objective in its own unit and sign, with a 95 % credible interval of its noise-free value;
+        nan where unknown.
+    group_means, group_low, group_high : ndarray of shape (J,), or None
+        The same a group; None without a group model.
+    best_observed : ndarray of shape (d,), int or None
+        The policy of the best single observation, for comparison: with noise it is often a lucky one.
+    best_observed_value : float
+        Its observed objective, nan if there is none.
+    """
+
+    policy: Any
+    mean: float
+    low: float
+    high: float
+    group_means: Array | None = None
+    group_low: Array | None = None
+    group_high: Array | None = None
+    best_observed: Any = None
+    best_observed_value: float = float("nan")
+
+
+class Agent(ABC):
+    """An agent picks policies from a search space, one `ask` and one `tell` a round.
+
+    Agents hold no random state: what `ask` draws depends on the seed and the number of observations told. So
+    an agent that is told the same observations again, in the same order, goes on as the first one did.
+
+    Attributes
+    ----------
+    name : str
+        As known to `make_agent`.
+    feedback : {"decomposed", "aggregate"}
+        Whether `tell` takes every group's outcome (n, J), or the composed value (n,).
+    """
+
+    name: str
+    feedback: Feedback = "aggregate"
+
+    def __init__(self, name: str, space: SearchSpace, sign: float, seed: int) -> None:
+        self.name = name
+        self.space = space
+        self.seed = seed
+        self.rounds = 0
+        self._sign = sign
+        self._best: tuple[Any, float] = (None, float("nan"))
+
+    @abstractmethod
+    def ask(self, n: int = 1, context: Any = None) -> Policies:
+        """The next policies to try: (n, d), or (n,) candidate rows in a finite space.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many policies, to be run side by side.
+        context : float, optional
+            Time, in an environment that lives on while it is asked: given to an agent that was made for it.
+        """
+
+    @abstractmethod
+    def tell(
+        self,
+        policies: ArrayLike,
+        observations: ArrayLike,
+        noise_variance: ArrayLike | None = None,
+        context: Any = None,
+    ) -> None:
+        """Learn from what happened.
+
+        Parameters
+        ----------
+        policies : array_like of shape (n, d) or (n,)
+            Policies, or candidate rows.
+        observations : array_like of shape (n,) or (n, J)
+            Composed values, or every group's outcome, by `feedback`. nan teaches nothing: a round whose
+            observations are all nan counts as a round, and no more.
+        noise_variance : array_like of the same shape, optional
+            Variance of each observation; the agent's own unless given.
+        context : float, optional
+            As for `ask`: the time of these observations.
+        """
+
+    @abstractmethod
+    def recommend(self, context: Any = None) -> Recommendation:
+        """The best policy now, with its predicted objective and a 95 % credible interval.
+
+        Parameters
+        ----------
+        context : float, optional
+            As for `ask`: the time that it is for; the last one heard of unless given.
+        """
+
+    def rng(self, pending: int = 0) -> np.random.Generator:
+        """Randomness of the coming round, from the seed, the rounds told, and the policies not told yet."""
+        key = (self.rounds, pending) if pending else (self.rounds,)
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+    def as_policies(self, policies: ArrayLike) -> Policies:
+        """Policies as (n, d) floats or (n,) rows; ValueError for another shape or an unknown row."""
+        if self.space.finite:
+            rows = np.atleast_1d(np.asarray(policies))
+            size = self.space.size or 0
+            if rows.ndim != 1 or rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= size).any():
+                raise ValueError(f"candidates are told by their row, an integer of 0..{size - 1}")
+            return rows.astype(np.int64)
+        points = np.atleast_2d(np.asarray(policies, dtype=float))
+        if points.ndim != 2 or points.shape[1] != self.space.d:
+            raise ValueError(f"policies must have shape (n, {self.space.d}), not {points.shape}")
+        if not np.isfinite(points).all():
+            raise ValueError("policies must be finite, but hold nan or inf")
+        return points
+
+    def note_observed(self, policies: Policies, objective: Array) -> None:
+        """Remember the best observed objective (n,), in its own sign; nan is never best."""
+        for policy, value in zip(policies, objective, strict=True):
+            if np.isfinite(value) and not self._sign * value <= self._sign * self._best[1]:
+                self._best = (policy, float(value))

@@ -1,0 +1,88 @@
+"""Agents that others bring: registered by a program, or offered by an installed package's entry points."""
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from optimizer.agents.agent import Agent
+
+AgentFactory = Callable[..., Agent]
+PLUGINS = "policyloop.agents"
+
+_factories: dict[str, AgentFactory] = {}
+
+
+@cache
+def agent_plugins() -> dict[str, EntryPoint]:
+    """What installed packages offer by entry points, by name. Nothing of theirs is imported.
+
+    Returns
+    -------
+    dict of str to importlib.metadata.EntryPoint
+    """
+    return {point.name: point for point in entry_points(group=PLUGINS)}
+
+
+def registered_names() -> list[str]:
+    """Names that were registered; an entry point of the same name is not used."""
+    return sorted(_factories)
+
+
+def brought_names() -> list[str]:
+    """Names of the agents that others bring."""
+    return sorted({*_factories, *agent_plugins()})
+
+
+def register_agent(name: str, factory: AgentFactory) -> None:
+    """Add an agent to those that `make_agent` knows.
+
+    Parameters
+    ----------
+    name : str
+        The name for scenario files. One of our own agents cannot be replaced.
+    factory : callable
+        A class or function that returns an `Agent`. It is called with the search space and the composition,
+        and with those options of `make_agent` by name that it accepts, such as `seed` or `prior`.
+
+    Raises
+    ------
+    ValueError
+        If the name is empty or belongs to another factory, or the factory cannot be called.
+    """
+    if not name:
+        raise ValueError("an agent's name must not be empty")
+    if not callable(factory):
+        raise ValueError(f"agent {name!r} must be a class or a function, not {factory!r}")
+    if _factories.get(name, factory) is not factory:
+        raise ValueError(f"agent {name!r} is already registered")
+    _factories[name] = factory
+
+
+def make_brought(name: str, space: Any, composition: Any, options: dict[str, Any]) -> Agent:
+    """Build an agent of `brought_names()` with those options that it accepts.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be imported, or is no agent.
+    """
+    factory = _factories[name] if name in _factories else _imported(name)
+    parameters = inspect.signature(factory).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    agent = factory(space, composition, **{k: v for k, v in options.items() if anything or k in parameters})
+    if not isinstance(agent, Agent):
+        raise ValueError(f"agent {name!r} must be an optimizer.Agent, not of type {type(agent).__name__}")
+    return agent
+
+
+def _imported(name: str) -> AgentFactory:
+    point = agent_plugins()[name]
+    try:
+        factory: AgentFactory = point.load()
+    except (Exception, SystemExit) as error:
+        package = point.dist.name if point.dist else point.module
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"agent {name!r}, a plug-in of {package}, cannot be imported: {why}") from error
+    return factory

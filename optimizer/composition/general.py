@@ -1,0 +1,147 @@
+"""A general composition g: any known function of the groups' outcomes (Definition 2, footnote 1).
+
+Its posterior is not Gaussian. How that of the groups is carried through g is
+`optimizer.composition.propagation`'s.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from optimizer.arrays import Array, Policies
+from optimizer.composition.linear import BaseComposition
+from optimizer.composition.propagation import Delta, GroupSlopes, Propagation
+
+Function = Callable[[Array, Policies], Array]
+
+DIFFERENCE_SHARE = 6e-6
+"""Half step of central differences through g, as a share of an outcome's size: the cube root of rounding."""
+
+
+class GeneralComposition(BaseComposition):
+    """General composition f(x) = g(f_1(x), .., f_J(x), x), signed so that more is better.
+
+    Parameters
+    ----------
+    groups : int
+        J, the number of groups.
+    g : callable
+        Vectorised: takes outcomes (..., J) and their policies, (..., d) or candidate rows (...,), to values
+        (...,). It may depend on the policy (footnote 1), and has to take whatever a model predicts.
+    gradient : callable, optional
+        dg/df_j, from the same two to slopes (..., J). Without it, central differences.
+    bounds : array_like of shape (J,), optional
+        B_j >= |dg/df_j| of Definition 2, which the propagation "bound" needs. A function with jumps has none.
+    sense : {"maximize", "minimize"}, default="maximize"
+        Whether the objective is to be maximised or minimised.
+
+    Attributes
+    ----------
+    propagation : Propagation
+        How moments are carried through g: `Delta` unless `propagated` says otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the bounds are not J numbers, finite and not negative, or `sense` is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> product = GeneralComposition(2, lambda outcomes, policies: outcomes.prod(axis=-1))
+    >>> product.moments(np.array([[2.0, 3.0]]), np.array([[0.01, 0.04]]), np.zeros((1, 1)))
+    (array([6.]), array([0.25]))
+    """
+
+    def __init__(
+        self,
+        groups: int,
+        g: Function,
+        *,
+        gradient: Function | None = None,
+        bounds: ArrayLike | None = None,
+        sense: Literal["maximize", "minimize"] = "maximize",
+    ) -> None:
+        super().__init__(groups, sense)
+        self.g = g
+        self.gradient = gradient
+        self.bounds: Array | None = None
+        if bounds is not None:
+            self.bounds = np.array(bounds, dtype=float)
+            if self.bounds.shape != (groups,):
+                raise ValueError(f"bounds must be {groups} numbers, one a group, not {self.bounds}")
+            if not ((self.bounds >= 0) & np.isfinite(self.bounds)).all():
+                raise ValueError(f"bounds must be finite and not negative, not {self.bounds}")
+        self.propagation: Propagation = Delta()
+
+    def propagated(self, propagation: Propagation) -> Self:
+        """The same composition with another propagation.
+
+        Raises
+        ------
+        ValueError
+            If the propagation needs bounds B_j, and there are none.
+        """
+        propagation.check(self)
+        other = copy.copy(self)
+        other.propagation = propagation
+        return other
+
+    def unsigned(self, outcomes: Array, policies: Policies) -> Array:
+        """Objective of outcomes (..., n, J) at policies (n, d) or rows (n,), in its own sign: (..., n)."""
+        shape = outcomes.shape[:-1]
+        if 0 in shape:
+            return np.empty(shape)
+        values = np.asarray(self.g(outcomes, self._spread(policies, shape)), dtype=float)
+        if values.shape != shape:
+            raise ValueError(
+                f"g must take outcomes {outcomes.shape} to values {shape}, one each, not {values.shape}"
+            )
+        return values
+
+    def slopes(self, outcomes: Array, policies: Policies, sizes: Array | float = 0.0) -> Array:
+        """Partial derivatives dg/df_j at outcomes (..., n, J), in the objective's own sign: the same shape.
+
+        Parameters
+        ----------
+        outcomes : ndarray of shape (..., n, J)
+            Where to differentiate.
+        policies : ndarray of shape (n, d) or (n,)
+            The policies of the outcomes.
+        sizes : float or ndarray that broadcasts to `outcomes`, default=0.0
+            How large outcomes are or how far they spread: differences take their step from this or from the
+            outcome itself, whichever is larger.
+        """
+        if self.gradient is not None and outcomes.size:
+            spread = self._spread(policies, outcomes.shape[:-1])
+            slopes = np.asarray(self.gradient(outcomes, spread), dtype=float)
+            if slopes.shape != outcomes.shape:
+                raise ValueError(f"the gradient of g must have shape {outcomes.shape}, not {slopes.shape}")
+            return slopes
+        slopes = np.empty_like(outcomes)
+        steps = DIFFERENCE_SHARE * np.maximum(sizes, np.abs(outcomes))
+        steps = np.where(steps > 0, steps, DIFFERENCE_SHARE)
+        for j in range(self.groups):
+            ahead, behind = outcomes.copy(), outcomes.copy()
+            ahead[..., j] += steps[..., j]
+            behind[..., j] -= steps[..., j]
+            change = self.unsigned(ahead, policies) - self.unsigned(behind, policies)
+            slopes[..., j] = change / (ahead[..., j] - behind[..., j])
+        return slopes
+
+    def moments(self, means: Array, variances: Array, policies: Policies) -> tuple[Array, Array]:
+        """Mean and variance (n,) of the signed objective, by the propagation."""
+        return self.propagation.moments(self, means, variances, policies)
+
+    def moment_slopes(
+        self, means: Array, variances: Array, policies: Array
+    ) -> tuple[GroupSlopes, GroupSlopes]:
+        """Slopes of the moments' mean and of their variance in what they are computed from."""
+        return self.propagation.moment_slopes(self, means, variances, policies)
+
+    def _spread(self, policies: Policies, shape: tuple[int, ...]) -> Policies:
+        """The policies of outcomes of this shape (..., n), as a view."""
+        return np.broadcast_to(policies, (*shape, *np.shape(policies)[1:]))

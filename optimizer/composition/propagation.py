@@ -1,0 +1,273 @@
+"""How the posterior of the groups is carried through a general g (Algorithm 3, line 4, and two others).
+
+Notation: mu_j and var_j are the posterior mean and variance of a group, independent of the others; means and
+variances have shape (n, J). Every propagation gives the mean and the variance of the signed objective:
+
+- "bound", as the paper writes Algorithm 3: g(mu), and J sum_j B_j^2 var_j. The only one that Theorem 3 speaks
+  of, and a conservative one.
+- "delta", of first order: g(mu), and sum_j (dg/df_j)^2 var_j with the slopes at mu.
+- "sampled": the moments of samples g(mu + sd z), where the S standard normal z (S, J) are the same for every
+  policy and round. Acquisitions then read the samples themselves (`optimizer.acquisition.samples`).
+
+Where g is linear and B_j its weights, "delta" and "sampled" are exact, and "bound" is J times too wide.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from optimizer.arrays import Array, Policies
+from optimizer.composition.linear import BaseComposition
+from optimizer.differences import policy_slopes
+
+PropagationName = Literal["default", "bound", "delta", "sampled"]
+
+PROPAGATIONS = ("bound", "delta", "sampled")
+DEFAULT_PROPAGATION: PropagationName = "sampled"
+"""What won on the seeds that it was chosen from: see docs/propagation.md."""
+
+SAMPLES = 32
+"""S, a power of two; more where there are many groups."""
+INTERVAL_SAMPLES = 1024
+"""Samples for a credible interval at one policy."""
+CURVATURE_SHARE = 1e-4
+"""Half step of differences of slopes, as a share of the posterior standard deviation or the mean."""
+
+
+class GroupSlopes(NamedTuple):
+    """Partial derivatives of a value (n,) in means (n, J), variances (n, J) and policies (n, d) of g."""
+
+    means: Array
+    variances: Array
+    policies: Array
+
+
+class Propagation(ABC):
+    """Moments of the objective from those of the groups."""
+
+    def check(self, composition: BaseComposition) -> None:  # noqa: B027 - most ask for nothing
+        """Raise ValueError if the composition lacks what this propagation needs."""
+
+    @abstractmethod
+    def moments(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> tuple[Array, Array]:
+        """Mean and variance (n,) of the signed objective."""
+
+    @abstractmethod
+    def moment_slopes(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
+    ) -> tuple[GroupSlopes, GroupSlopes]:
+        """Slopes of that mean and of that variance."""
+
+
+class _AtTheMean(Propagation):
+    """The mean of the objective is g at the groups' means: what "bound" and "delta" share."""
+
+    def _mean_slopes(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
+    ) -> GroupSlopes:
+        slopes = composition.sign * composition.slopes(means, policies, np.sqrt(variances))
+        in_policies = policy_slopes(lambda X: composition.compose(means, X), policies)
+        return GroupSlopes(slopes, np.zeros_like(means), in_policies)
+
+
+class Bound(_AtTheMean):
+    """Algorithm 3 as the paper writes it: mean g(mu), variance J sum_j B_j^2 var_j."""
+
+    def check(self, composition: BaseComposition) -> None:
+        """Raise ValueError if there are no bounds B_j."""
+        if composition.bounds is None:
+            raise ValueError(
+                "propagation 'bound' needs the bounds B_j of Definition 2, one a group; "
+                "'delta' and 'sampled' do not"
+            )
+
+    def _factors(self, composition: BaseComposition) -> Array:
+        """J B_j^2, shape (J,)."""
+        assert composition.bounds is not None
+        factors: Array = composition.groups * composition.bounds**2
+        return factors
+
+    def moments(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> tuple[Array, Array]:
+        """Line 4 of Algorithm 3."""
+        return composition.compose(means, policies), variances @ self._factors(composition)
+
+    def moment_slopes(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
+    ) -> tuple[GroupSlopes, GroupSlopes]:
+        """The variance is linear in the groups', and depends on nothing else."""
+        factors = np.broadcast_to(self._factors(composition), means.shape)
+        return (
+            self._mean_slopes(composition, means, variances, policies),
+            GroupSlopes(np.zeros_like(means), factors, np.zeros_like(policies)),
+        )
+
+
+class Delta(_AtTheMean):
+    """First order: mean g(mu), variance sum_j (dg/df_j)^2 var_j with the slopes at mu."""
+
+    def moments(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> tuple[Array, Array]:
+        """Exact where g is linear."""
+        return composition.compose(means, policies), self._variance(composition, means, variances, policies)
+
+    def _variance(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> Array:
+        slopes = composition.slopes(means, policies, np.sqrt(variances))
+        variance: Array = (slopes**2 * variances).sum(axis=1)
+        return variance
+
+    def moment_slopes(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
+    ) -> tuple[GroupSlopes, GroupSlopes]:
+        """The curvature of g, through which the variance depends on the means, by differences of slopes."""
+        mean = self._mean_slopes(composition, means, variances, policies)
+        steps = CURVATURE_SHARE * np.maximum(np.sqrt(variances), np.abs(means))
+        steps = np.where(steps > 0, steps, CURVATURE_SHARE)
+        in_means = np.empty_like(means)
+        for j in range(composition.groups):
+            ahead, behind = means.copy(), means.copy()
+            ahead[:, j] += steps[:, j]
+            behind[:, j] -= steps[:, j]
+            change = self._variance(composition, ahead, variances, policies) - self._variance(
+                composition, behind, variances, policies
+            )
+            in_means[:, j] = change / (ahead[:, j] - behind[:, j])
+        in_policies = policy_slopes(lambda X: self._variance(composition, means, variances, X), policies)
+        return mean, GroupSlopes(in_means, mean.means**2, in_policies)
+
+
+class Sampled(Propagation):
+    """Samples of the objective, from common random numbers: g(mu + sd z) with the same z everywhere.
+
+    Parameters
+    ----------
+    groups : int
+        J.
+    seed : int, default=0
+        Of z.
+    samples : int, optional
+        S, a power of two; 32 unless given, more from five groups on: at least 8 J.
+    """
+
+    def __init__(self, groups: int, seed: int = 0, samples: int | None = None) -> None:
+        self.z = standard_normal_points(
+            samples or max(SAMPLES, 1 << (8 * groups - 1).bit_length()), groups, seed
+        )
+
+    def outcomes(self, means: Array, variances: Array) -> Array:
+        """Samples of the groups' outcomes, shape (S, n, J); each group's lie together in memory."""
+        deviations = np.sqrt(variances.T)[:, None, :]
+        sampled = self.z.T[:, :, None] * deviations
+        sampled += means.T[:, None, :]
+        return np.moveaxis(sampled, 0, -1)
+
+    def samples(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> Array:
+        """Samples of the signed objective, shape (S, n)."""
+        return composition.compose(self.outcomes(means, variances), policies)
+
+    def moments(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> tuple[Array, Array]:
+        """Mean and variance of the samples."""
+        samples = self.samples(composition, means, variances, policies)
+        return samples.mean(axis=0), samples.var(axis=0)
+
+    def pullback(
+        self,
+        composition: BaseComposition,
+        means: Array,
+        variances: Array,
+        policies: Array,
+        *in_samples: Array,
+    ) -> list[GroupSlopes]:
+        """Slopes of values (n,), each given by its slopes (S, n) in the samples of its policy."""
+        outcomes, deviations = self.outcomes(means, variances), np.sqrt(variances)
+        slopes = composition.sign * composition.slopes(outcomes, policies, deviations)
+        # Where a variance is zero the root has no slope; its samples are all alike.
+        inverse = np.divide(0.5, deviations, out=np.zeros_like(deviations), where=deviations > 0)
+        pulled = []
+        for weights in in_samples:
+            in_means = np.einsum("sn,snj->nj", weights, slopes)
+            in_variances = np.einsum("sn,snj,sj->nj", weights, slopes, self.z) * inverse
+
+            def value(X: Array, weights: Array = weights) -> Array:
+                total: Array = np.einsum("sn,sn->n", weights, composition.compose(outcomes, X))
+                return total
+
+            pulled.append(GroupSlopes(in_means, in_variances, policy_slopes(value, policies)))
+        return pulled
+
+    def moment_slopes(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
+    ) -> tuple[GroupSlopes, GroupSlopes]:
+        """The mean has slope 1/S in every sample, the variance 2/S times its distance from the mean."""
+        samples = self.samples(composition, means, variances, policies)
+        S = len(samples)
+        mean, variance = self.pullback(
+            composition,
+            means,
+            variances,
+            policies,
+            np.full_like(samples, 1 / S),
+            2 / S * (samples - samples.mean(axis=0)),
+        )
+        return mean, variance
+
+
+def credible_interval(
+    composition: BaseComposition, means: Array, variances: Array, policies: Policies
+) -> tuple[float, float]:
+    """95 % of the objective at one policy, in its own sign: quantiles of many samples, by any propagation."""
+    samples = Sampled(composition.groups, samples=INTERVAL_SAMPLES).samples(
+        composition, means, variances, policies
+    )
+    low, high = np.quantile(composition.sign * samples[:, 0], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def standard_normal_points(samples: int, dimensions: int, seed: int) -> Array:
+    """Standard normal points (S, J) of a scrambled Sobol sequence, with exact mean 0 and covariance I.
+
+    Exact moments, so that what is linear in them is exact as well.
+    """
+    if samples < 2 or samples & (samples - 1):
+        raise ValueError(f"samples must be a power of two, not {samples}")
+    uniform = qmc.Sobol(dimensions, scramble=True, seed=np.random.default_rng(seed)).random(samples)
+    z = ndtri(np.clip(uniform, 1e-9, 1 - 1e-9))
+    z -= z.mean(axis=0)
+    factor = np.linalg.cholesky(z.T @ z / samples)
+    white: Array = solve_triangular(factor, z.T, lower=True).T
+    return np.ascontiguousarray(white)
+
+
+def make_propagation(name: str, groups: int, seed: int) -> Propagation:
+    """Propagation by name; "default" is the one that docs/propagation.md found best.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    """
+    if name == "default":
+        name = DEFAULT_PROPAGATION
+    if name == "bound":
+        return Bound()
+    if name == "delta":
+        return Delta()
+    if name == "sampled":
+        return Sampled(groups, seed)
+    raise ValueError(f"propagation must be 'default', {', '.join(map(repr, PROPAGATIONS))}, not {name!r}")

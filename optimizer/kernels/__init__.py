@@ -1,0 +1,1 @@
+"""Kernels that scikit-learn lacks, and fast evaluation of all kernels with their gradients."""

@@ -1,0 +1,202 @@
+"""Decomposed GP regression (Algorithm 1): one Gaussian process a group, composed into the objective.
+
+Two models share one interface (`observe`, `predict`, `predict_groups`): `DecomposedGP` predicts anywhere and
+gives gradients; `optimizer.posterior.candidates.CandidatePosterior` predicts on a finite set, faster. The
+aggregate model (one GP of the composed value) is the case J = 1 with the composed kernel.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.gaussian_process.kernels import Kernel
+
+from optimizer.arrays import Array, Policies
+from optimizer.composition.general import GeneralComposition
+from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.composition.propagation import GroupSlopes
+from optimizer.differences import differences
+from optimizer.posterior.gaussian_process import GaussianProcess, Gradients
+from optimizer.posterior.inputs import (
+    PriorMean,
+    as_observations,
+    as_points,
+    as_variances,
+    prior_mean_at,
+    spread_means,
+)
+
+
+class GroupGradients(NamedTuple):
+    """Posterior means and variances of the groups (n, J), with their gradients (n, J, d) in the policy."""
+
+    means: Array
+    variances: Array
+    mean_gradients: Array
+    variance_gradients: Array
+
+    def chain(self, slopes: GroupSlopes) -> Array:
+        """Gradient (n, d) of a value from its slopes in what the groups predict."""
+        gradient: Array = (
+            np.einsum("nj,njd->nd", slopes.means, self.mean_gradients)
+            + np.einsum("nj,njd->nd", slopes.variances, self.variance_gradients)
+            + slopes.policies
+        )
+        return gradient
+
+
+class DecomposedGP:
+    """Algorithm 1 of the paper: a GP posterior for every group, composed by the known g.
+
+    Linear: mu_T(x) = sum_j g_j(x) mu_{j,T}(x) + c(x) and sigma_T^2(x) = sum_j g_j(x)^2 sigma_{j,T}^2(x).
+    General: by the composition's propagation (Algorithm 3).
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        k_j, one a group.
+    noise_variances : array_like of shape (J,)
+        Noise variance of each group's observations, where an observation states none of its own.
+    composition : Composition, or GeneralComposition
+        The known g and the sign of the objective.
+    prior_means : float, or sequence of J floats or callables, default=0.0
+        mu_{j,0}: constants, or functions from policies (n, d) to (n,). (Algorithm 2's input.)
+    embed : callable, optional
+        Features that the kernels see: from policies (n, d) to (n, p). Default: the policies themselves. With
+        it, policies may also be candidate rows: integers (n,).
+
+    Raises
+    ------
+    ValueError
+        If the numbers of kernels, variances or means are not the composition's J.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        noise_variances: ArrayLike,
+        composition: BaseComposition,
+        prior_means: PriorMean | Sequence[PriorMean] = 0.0,
+        *,
+        embed: Callable[[Array], Array] | None = None,
+    ) -> None:
+        J = composition.groups
+        if len(kernels) != J:
+            raise ValueError(f"{len(kernels)} kernels, but the composition has {J} groups")
+        variances = as_variances(noise_variances, (J,))
+        self.composition = composition
+        self.embed = embed
+        self.prior_means = spread_means(prior_means, J)
+        self.groups = [GaussianProcess(k, v) for k, v in zip(kernels, variances, strict=True)]
+
+    def observe(self, X: ArrayLike, Y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:
+        """Add observations of all groups; nan skips that group's update only.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            Policies.
+        Y : array_like of shape (n, J)
+            y_j, one column a group, nan where missing.
+        noise_variance : array_like of shape (n, J), optional
+            The variance of each observation; the groups' own unless given.
+        """
+        X = self._policies(X)
+        Y = as_observations(Y, len(X), len(self.groups))
+        features = self.features(X)
+        noise = None if noise_variance is None else as_variances(noise_variance, Y.shape)
+        for j, group in enumerate(self.groups):
+            residual = Y[:, j] - prior_mean_at(self.prior_means[j], X)
+            group.observe(features, residual, None if noise is None else noise[:, j])
+        return self
+
+    def features(self, X: Array) -> Array:
+        """What the kernels see of policies (n, d): (n, p)."""
+        return X if self.embed is None else np.asarray(self.embed(X), dtype=float)
+
+    def _policies(self, X: ArrayLike) -> Policies:
+        rows = np.asarray(X)
+        return rows if self.embed is not None and rows.ndim == 1 and rows.dtype.kind in "iu" else as_points(X)
+
+    def predict_groups(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior means and variances of the groups at policies (n, d), each of shape (n, J)."""
+        X = self._policies(X)
+        features = self.features(X)
+        means, variances = np.empty((2, len(X), len(self.groups)))
+        for j, group in enumerate(self.groups):
+            mean, variances[:, j] = group.predict(features)
+            means[:, j] = mean + prior_mean_at(self.prior_means[j], X)
+        return means, variances
+
+    def predict(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior mean and variance of the signed objective (more is better) at policies, each (n,)."""
+        X = self._policies(X)
+        means, variances = self.predict_groups(X)
+        return self.composition.moments(means, variances, X)
+
+    def predict_with_gradients(self, X: Array) -> Gradients:
+        """Posterior mean and variance of the signed objective, with gradients (n, d) in the policy."""
+        if isinstance(self.composition, Composition):
+            return self._linear_gradients(self.composition, X)
+        assert isinstance(self.composition, GeneralComposition)
+        groups = self.predict_groups_with_gradients(X)
+        mean_slopes, variance_slopes = self.composition.moment_slopes(groups.means, groups.variances, X)
+        return Gradients(
+            *self.composition.moments(groups.means, groups.variances, X),
+            groups.chain(mean_slopes),
+            groups.chain(variance_slopes),
+        )
+
+    def predict_groups_with_gradients(self, X: Array) -> GroupGradients:
+        """Posterior means and variances of the groups at policies (n, d), with gradients in the policy."""
+        features = self.features(X)
+        parts = [group.predict_with_gradients(features) for group in self.groups]
+        mean_gradients = np.stack([part.mean_gradient for part in parts], axis=1)
+        variance_gradients = np.stack([part.variance_gradient for part in parts], axis=1)
+        if self.embed is not None:
+            jacobian = differences(self.embed, X)
+            mean_gradients = np.einsum("ndp,njp->njd", jacobian, mean_gradients)
+            variance_gradients = np.einsum("ndp,njp->njd", jacobian, variance_gradients)
+        for j, mean in enumerate(self.prior_means):
+            if callable(mean):
+                mean_gradients[:, j] += differences(mean, X)
+        prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
+        return GroupGradients(
+            np.stack([part.mean for part in parts], axis=1) + prior,
+            np.stack([part.variance for part in parts], axis=1),
+            mean_gradients,
+            variance_gradients,
+        )
+
+    def _linear_gradients(self, composition: Composition, X: Array) -> Gradients:
+        """The weights go inside the sums over groups, so that features are differentiated once."""
+        sign, weights = composition.sign, composition.weights(X)
+        features = self.features(X)
+        parts = [group.predict_with_gradients(features) for group in self.groups]
+        prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
+        means = np.stack([part.mean for part in parts], axis=1) + prior
+        variances = np.stack([part.variance for part in parts], axis=1)
+        mean_slope, variance_slope = np.zeros((2, *features.shape))
+        for j, part in enumerate(parts):
+            mean_slope += weights[:, [j]] * part.mean_gradient
+            variance_slope += weights[:, [j]] ** 2 * part.variance_gradient
+        if self.embed is not None:
+            jacobian = differences(self.embed, X)
+            mean_slope = np.einsum("ndp,np->nd", jacobian, mean_slope)
+            variance_slope = np.einsum("ndp,np->nd", jacobian, variance_slope)
+        for j, mean in enumerate(self.prior_means):
+            if callable(mean):
+                mean_slope = mean_slope + weights[:, [j]] * differences(mean, X)
+        if composition.constant_weights is None:
+            slopes = differences(composition.weights, X)
+            mean_slope = mean_slope + np.einsum("ndj,nj->nd", slopes, means)
+            variance_slope = variance_slope + 2 * np.einsum("ndj,nj->nd", slopes, weights * variances)
+        if callable(composition._offset):
+            mean_slope = mean_slope + differences(composition.offset, X)
+        return Gradients(
+            composition.compose(means, X),
+            composition.variance(variances, X),
+            sign * mean_slope,
+            variance_slope,
+        )

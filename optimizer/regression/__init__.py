@@ -1,0 +1,1 @@
+"""Decomposed regression as scikit-learn estimators."""

@@ -1,0 +1,1 @@
+"""Where to look: the feasible policies, and the search for the best of them."""

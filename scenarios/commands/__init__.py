@@ -1,0 +1,1 @@
+"""The commands of policyloop, one file each."""

@@ -1,0 +1,127 @@
+"""The command `policyloop check`: what an environment gets wrong, in plain words."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from contextlib import redirect_stdout
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scenarios.commands.console import SIMULATOR
+from scenarios.errors import UserError, one_line
+
+if TYPE_CHECKING:
+    from simulators import Environment
+
+
+def check(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="An environment's name, package.module:Class, file.py:Class, or a scenario's .toml file.",
+        ),
+    ],
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the environment; repeatable.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> int:
+    """Check that a simulator keeps the contract: seeds, shapes, limits, composition, noise, copies, speed.
+
+    Takes a few dozen steps. Of a scenario, it tells too what `policyloop run` would refuse. What the model
+    prints goes to standard error. The exit code is 1 where something is found.
+
+    For example:
+
+      policyloop check my_model.py:Clinics
+
+      policyloop check flu-ode --option groups=9
+
+      policyloop check my-scenario.toml
+    """
+    import bridges  # noqa: F401  # its environments are known from now on
+    from simulators import check_environment
+
+    options = options_of(option or [])
+    with redirect_stdout(sys.stderr):  # what the model itself prints is no finding
+        environment = environment_of(target, options)
+        began = perf_counter()
+        findings = refusals(target) + check_environment(environment, lambda: environment_of(target, options))
+        seconds = perf_counter() - began
+    groups, labels = getattr(environment, "groups", ()), environment.policy_space.labels
+    typer.echo(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
+    for finding in findings:
+        typer.echo(f"- {finding}")
+    if findings:
+        typer.echo(f"{len(findings)} found")
+        return SIMULATOR
+    typer.echo("nothing found: it is ready")
+    return 0
+
+
+def environment_of(target: str, options: dict[str, Any]) -> Environment:
+    """Make the environment that a command names.
+
+    Parameters
+    ----------
+    target : str
+        A name, `package.module:Class`, `file.py:Class`, or a scenario's `.toml` file.
+    options : dict
+        The environment's options; none beside a scenario, which has its own.
+
+    Raises
+    ------
+    UserError
+        There is no such environment, or it refuses its options.
+    """
+    import simulators
+    from scenarios.declaration.catalogue import load
+    from scenarios.trial.building import build_environment
+
+    if target.endswith(".toml") and options:
+        raise UserError("command line: --option is accepted only without a scenario, which has its own")
+    try:
+        if target.endswith(".toml"):
+            return build_environment(load(target), trial=1)
+        return simulators.make(target, **options)
+    except (ValueError, TypeError, OSError) as error:
+        raise UserError(one_line(error)) from error
+
+
+def refusals(target: str) -> list[str]:
+    """Return why a run of a scenario would be refused before its first round; none without a scenario."""
+    from scenarios.declaration.catalogue import load
+    from scenarios.trial import check
+
+    if target.endswith(".toml"):
+        try:
+            check.check(load(target))
+        except UserError as error:
+            return [str(error)]
+        except SystemExit as end:
+            return [f"{target}: something asked to exit ({end.code}) before the first round"]
+    return []
+
+
+def options_of(given: list[str]) -> dict[str, Any]:
+    """Read KEY=VALUE pairs, values as in a scenario file; a word needs no quotes.
+
+    Raises
+    ------
+    UserError
+        A pair has no key or no equals sign.
+    """
+    options: dict[str, Any] = {}
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise UserError(f"command line: --option {pair}; accepted: KEY=VALUE")
+        try:
+            options[key] = tomllib.loads(f"value = {value}")["value"]
+        except (tomllib.TOMLDecodeError, KeyError):
+            options[key] = value
+    return options

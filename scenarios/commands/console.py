@@ -1,0 +1,43 @@
+"""What all commands share: exit codes, and how they speak."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from scenarios.study.study import Study
+
+
+USER, SIMULATOR, INTERRUPTED = 2, 1, 130  # exit codes
+
+
+def tell(text: str) -> None:
+    """Write a line to standard error."""
+    typer.echo(f"policyloop: {text}", err=True)
+
+
+def console() -> Console:
+    """Return the console of standard output."""
+    from rich.console import Console
+
+    # Without a terminal rich would fold tables to 80 columns. Names of a user's file are no markup.
+    return Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
+
+
+def failures(study: Study) -> int:
+    """Tell of failed simulations; return the exit code."""
+    from scenarios.results import report
+
+    lines = report.failure_lines(study)
+    for line in lines:
+        tell(line)
+    # In a world that lives, a sensor that falls silent is no fault of the simulator.
+    return SIMULATOR if lines and not study.environment.get("lives") else 0
+
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

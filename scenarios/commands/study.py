@@ -1,0 +1,166 @@
+"""The commands that read a study: show, compare, plot, export, merge."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scenarios.commands.console import Debug, console, tell
+
+if TYPE_CHECKING:
+    from scenarios.study.study import Study
+
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="STUDY", help="A study file, as written by `policyloop run`.")
+]
+
+
+class CompareFormat(enum.StrEnum):
+    """How `compare` prints."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+def show(study: StudyFile, debug: Debug = False) -> None:
+    """Show what a study holds, and how far it is."""
+    found = _open(study)
+    scenario, frame = found.scenario, found.to_dataframe()
+    versions = ", ".join(f"{name} {value}" for name, value in found.meta["versions"].items())
+    lines = [
+        f"scenario    {scenario.name}: {scenario.title}",
+        f"environment {found.environment['name']}, seed {scenario.seed}",
+        f"created     {found.meta['created']} with {versions}",
+        f"runs        {len(found.runs)}, the last began {found.runs[-1]['began']}",
+        f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
+        f"{len(found.failures)} failed",
+    ]
+    for label in scenario.labels:
+        own = frame[frame["agent"] == label]
+        complete = int((own.groupby("trial").size() >= scenario.rounds).sum())
+        lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
+    for line in lines:
+        typer.echo(line)
+
+
+def merge(
+    studies: Annotated[list[Path], typer.Argument(metavar="STUDY STUDY..", help="Study files to join.")],
+    out: Annotated[Path, typer.Option(metavar="STUDY", help="Study file to write.")],
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Join studies of one scenario that were run apart: their trials, agents and rounds, each once.
+
+    For example:
+
+      policyloop run flu --share 1/2 --out first.sqlite        (on one machine)
+
+      policyloop run flu --share 2/2 --out second.sqlite       (on another)
+
+      policyloop merge first.sqlite second.sqlite --out flu.study.sqlite
+    """
+    from scenarios.study.merging import merge as join
+
+    join(studies, out, force=force)
+    typer.echo(out)
+
+
+def compare(
+    study: StudyFile,
+    format: Annotated[CompareFormat, typer.Option(help="What to print.")] = CompareFormat.table,
+    debug: Debug = False,
+) -> None:
+    """Compare the agents of a study: regrets, paired gain over GP-UCB, recommended policies.
+
+    Means over complete trials with 95 % intervals. A study may be compared while it still runs.
+
+    For example:
+
+      policyloop compare flu.study.sqlite
+
+      policyloop compare flu.study.sqlite --format json
+    """
+    from scenarios.results import report
+
+    found = _open(study)
+    if format is CompareFormat.table:
+        report.print_report(found, console())
+        for line in report.failure_lines(found):
+            tell(line)
+    else:
+        text = report.as_json(found) if format is CompareFormat.json else report.as_csv(found)
+        typer.echo(text.rstrip("\n"))
+
+
+def plot(
+    study: StudyFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder for the figures.",
+            show_default="NAME-figures beside NAME.study.sqlite",
+        ),
+    ] = None,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Draw the theory's bounds over the cumulative regret.")
+    ] = False,
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Draw a study: cumulative regret, average regret, recommended policy, each as PNG and SVG.
+
+    For example:
+
+      policyloop plot flu.study.sqlite --out figures
+    """
+    from scenarios.figures import plot
+
+    found = _open(study)
+    folder = out if out is not None else study.with_name(f"{_stem(study)}-figures")
+    for path in plot.plot(found, folder, force=force, bound=bound):
+        typer.echo(path)
+
+
+def export(
+    study: StudyFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A .csv or .parquet file.", show_default="NAME.csv beside NAME.study.sqlite"
+        ),
+    ] = None,
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Write a study's table, one row a (trial, agent, round), to a CSV or Parquet file.
+
+    For example:
+
+      policyloop export flu.study.sqlite
+
+      policyloop export flu.study.sqlite --out flu.parquet
+    """
+    found = _open(study)
+    typer.echo(found.export(out if out is not None else study.with_name(f"{_stem(study)}.csv"), force=force))
+
+
+def _open(path: Path) -> Study:
+    from scenarios.study.study import Study
+
+    study = Study(path, damaged=True)
+    if study.damage:
+        tell(
+            f"{path}: the study is damaged ({study.damage}): going on with the {len(study.rounds())} rounds "
+            "that can be read; some of these may have changed"
+        )
+    return study
+
+
+def _stem(study: Path) -> str:
+    return study.name.removesuffix(".sqlite").removesuffix(".study") or "study"

@@ -1,0 +1,1 @@
+"""What is declared: the scenario file, its tables, and the catalogue."""

@@ -1,0 +1,202 @@
+"""Where the files are that a scenario names: beside the scenario, wherever it is run from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import (
+    BaseModel,
+    ValidationError,
+)
+
+from scenarios.declaration.schema import (
+    AgentSpec,
+    EnvironmentSpec,
+    ExplorationSpec,
+    MeanSpec,
+    PriorSpec,
+    Scenario,
+)
+from scenarios.errors import UserError, nearest
+from simulators.contract.targets import absolute, is_target
+
+
+def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return a scenario's data with whole paths in place of relative ones, so that a study can be resumed.
+
+    A relative path begins at the scenario's file. Paths are targets (`file.py:Class`), in the names of the
+    environment and of agents and among the environment's options, and its option `folder`.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed TOML, valid or not.
+    source : str
+        The scenario's file.
+    """
+    folder = Path(source).parent
+    found = dict(data)
+    table = data.get("environment")
+    if isinstance(table, Mapping):
+        found["environment"] = dict(table)
+        if "name" in table:
+            found["environment"]["name"] = _placed(table["name"], folder)
+        options = table.get("options")
+        if isinstance(options, Mapping):
+            options = {key: _placed(value, folder) for key, value in options.items()}
+            if isinstance(options.get("folder"), str):
+                options["folder"] = str((folder / options["folder"]).resolve())
+            found["environment"]["options"] = options
+    if isinstance(data.get("agents"), list):
+        found["agents"] = [_agent(entry, folder) for entry in data["agents"]]
+    return found
+
+
+def _agent(entry: Any, folder: Path) -> Any:
+    if isinstance(entry, Mapping) and "name" in entry:
+        return {**entry, "name": _placed(entry["name"], folder)}
+    return _placed(entry, folder)
+
+
+def _placed(value: Any, folder: Path) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _placed(below, folder) for key, below in value.items()}
+    return absolute(value, folder) if is_target(value) else value
+
+
+def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
+    """Validate the content of a scenario file, with values from the command line put over it.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed TOML.
+    source : str
+        The file's name, for messages.
+    overrides : mapping, optional
+        `rounds`, `trials`, `seed`, `batch`, `samples`, `data` (a file, the environment's option of that
+        name), `step-timeout` (its `step_seconds`) and `agents` (a list of labels of the file, or of agents'
+        names).
+
+    Raises
+    ------
+    UserError
+        One line that names the file, the key, the value and what is accepted.
+    """
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    merged = {**data, **given}
+    if "samples" in given:
+        prior = data.get("prior", {})
+        samples = {"source": "samples", "samples": merged.pop("samples")}
+        merged["prior"] = {**prior, **samples} if isinstance(prior, Mapping) else prior
+    if "data" in given:
+        file, table = merged.pop("data"), data.get("environment")
+        if isinstance(table, Mapping) and isinstance(table.get("options", {}), Mapping):
+            merged["environment"] = {**table, "options": {**table.get("options", {}), "data": file}}
+    if "step-timeout" in given:
+        seconds, table = merged.pop("step-timeout"), merged.get("environment")
+        if isinstance(table, Mapping):
+            merged["environment"] = {**table, "step_seconds": seconds}
+    if "agents" in given:
+        merged["agents"] = [_declared(data, label) for label in given["agents"]]
+    try:
+        scenario = Scenario.model_validate(placed(merged, source))
+    except ValidationError as error:
+        raise UserError(describe(error, source, given)) from error
+    scenario._source = source
+    return scenario
+
+
+def _declared(data: Mapping[str, Any], label: str) -> Any:
+    """Return the file's own entry for an agent's label, so that its settings hold; else the name alone."""
+    entries = data.get("agents")
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, Mapping) and label in (
+            entry.get("label") or entry.get("name"),
+            entry.get("label"),
+        ):
+            return entry
+    return label
+
+
+def describe(error: ValidationError, source: str, overrides: Mapping[str, Any]) -> str:
+    """Return one line about the first error of a validation, and how many there are besides."""
+    # A mistyped key often makes another one "missing": the mistyped one is the better news.
+    order = {"extra_forbidden": 0, "missing": 2}
+    first = min(error.errors(), key=lambda found: order.get(found["type"], 1))
+    path = list(first["loc"])
+    where = source
+    key = _OPTIONS.get(tuple(path), path[0] if path else "")
+    if key in overrides:
+        where = "command line"
+        shown = f"--{key}"
+    else:
+        shown = _dotted(path)
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    table, field = _field(path)
+    if first["type"] == "extra_forbidden":
+        keys = list(table.model_fields)
+        close = nearest(path[-1], keys)
+        hint = f"; did you mean {close!r}?" if close else ""
+        problem = f"unknown key{hint} (accepted: {', '.join(keys)})"
+        return f"{where}: {shown} = {_shown(first['input'])}: {problem}{more}"
+    accepted = field or "a scenario table"
+    if first["type"] == "value_error":
+        accepted = str(first["ctx"]["error"])
+    if first["type"] == "missing":
+        return f"{where}: {shown} is missing; accepted: {accepted}{more}"
+    close = nearest(first["input"], _QUOTED.findall(accepted)) if first["type"] == "literal_error" else ""
+    hint = f"; did you mean {close!r}?" if close else ""
+    return f"{where}: {shown} = {_shown(first['input'])}{hint}; accepted: {accepted}{more}"
+
+
+def _field(path: list[int | str]) -> tuple[type[BaseModel], str]:
+    """Return the table that a location lies in, and what its last field accepts."""
+    table: type[BaseModel] = Scenario
+    accepted = ""
+    for step in path:
+        if not isinstance(step, str) or step not in table.model_fields:
+            continue
+        accepted = table.model_fields[step].description or ""
+        below = _TABLES.get(step)
+        if below is not None and step != path[-1]:
+            table = below
+    if path and isinstance(path[-1], int):
+        accepted = "the name of an agent, or a table with a name"
+    return table, accepted
+
+
+_OPTIONS: dict[tuple[int | str, ...], str] = {
+    ("prior", "samples"): "samples",
+    ("environment", "step_seconds"): "step-timeout",
+}
+_QUOTED = re.compile(r'"([^"]+)"')
+_TABLES: dict[str, type[BaseModel]] = {
+    "environment": EnvironmentSpec,
+    "prior": PriorSpec,
+    "mean_from": MeanSpec,
+    "exploration": ExplorationSpec,
+    "agents": AgentSpec,
+}
+
+
+def _dotted(path: list[int | str]) -> str:
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step not in ("float", "literal['auto']"):
+            text += f".{step}" if text else step
+    return text or "the file"
+
+
+def _shown(value: object, limit: int = 60) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

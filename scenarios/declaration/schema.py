@@ -1,0 +1,308 @@
+"""The scenario file: what it may hold, and one-line messages about what it must not."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
+
+
+class Table(BaseModel):
+    """A table of a scenario file: strict types, no unknown keys, never changed."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def plain_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return a simulator's options as they are.
+
+    Raises
+    ------
+    ValueError
+        If they hold what a study file cannot store; names its key.
+    """
+    for key, value in _entries("", options):
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            accepted = "only text, finite numbers, true, false, lists and tables"
+            raise ValueError(f"{accepted}; {key} is {value}") from error
+    return options
+
+
+def _entries(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Return all that a value holds, each by its dotted key."""
+    if isinstance(value, Mapping):
+        for name, below in value.items():
+            yield from _entries(f"{key}.{name}" if key else str(name), below)
+    elif isinstance(value, list | tuple):
+        for index, below in enumerate(value):
+            yield from _entries(f"{key}[{index}]", below)
+    else:
+        yield key, value
+
+
+Family = Literal["rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion"]
+SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
+FAMILY = 'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph)'
+SOURCE = (
+    'one of "samples", "environment" (the kernels that a drawn world names), "rounds" (each trial\'s own)'
+)
+KERNEL = '"composed" (the sum of the groups\' kernels) or "own" (fitted to the composed values)'
+
+
+class MeanSpec(Table):
+    """The entry `mean_from` of the `[prior]` table: whose outcomes the prior means are.
+
+    Attributes
+    ----------
+    name : str
+        A name of `simulators.names()`: an environment of the same groups and policies, which knows its
+        noise-free outcomes.
+    options : dict
+        Its options, in place of those under which it describes the scenario's world.
+    """
+
+    name: str = Field(description="the name of an environment")
+    options: dict[str, Any] = Field(default_factory=dict, description="a table of options")
+
+    _plain = field_validator("options")(plain_options)
+
+
+class PriorSpec(Table):
+    """The `[prior]` table: where the kernels come from.
+
+    Attributes
+    ----------
+    source : {"samples", "environment", "rounds"}, default "samples"
+        Samples outside the trials; or the kernels and noise that the trial's world was drawn from, which the
+        environment names; or each trial's own rounds.
+    family : str, default "rbf"
+        Kernel family, where kernels are learned. "diffusion" needs an environment with a graph, whose option
+        `features` it sets to "graph".
+    samples : int, default 1000
+        Samples outside the trials from which kernels are learned, then frozen; 0: each trial
+        learns from its own rounds. Without meaning for the other sources.
+    restarts : int, default 2
+        Restarts of the marginal likelihood's maximisation.
+    kernel : {"composed", "own"}, default "composed"
+        Kernel of the agents with aggregate feedback; "own" wherever the composition is not linear.
+    mean_from : MeanSpec, optional
+        An environment whose noise-free outcomes are the prior means: kernels, learned from samples, then
+        describe the discrepancy. By default the means are constants.
+    """
+
+    source: Literal["samples", "environment", "rounds"] = Field(default="samples", description=SOURCE)
+    family: Family = Field(default="rbf", description=FAMILY)
+    samples: int = Field(default=1000, description=SAMPLES)
+    restarts: int = Field(default=2, ge=0, description="a whole number, 0 or more")
+    kernel: Literal["composed", "own"] = Field(default="composed", description=KERNEL)
+    mean_from: MeanSpec | None = Field(default=None, description="a table with a name and options")
+
+    @field_validator("samples")
+    @classmethod
+    def _enough(cls, samples: int) -> int:
+        if samples != 0 and samples < 2:
+            raise ValueError(SAMPLES)
+        return samples
+
+    @property
+    def given(self) -> bool:
+        """Whether agents are handed their prior before the first round; else they learn it in the trial."""
+        return self.source == "environment" or (self.source == "samples" and self.samples > 0)
+
+
+Propagation = Literal["default", "bound", "delta", "sampled"]
+BETA = '"auto" or a number above 0'
+PROPAGATION = 'one of "default", "bound", "delta", "sampled"'
+
+
+def _beta(value: object) -> object:
+    # A union would report two errors; one validator keeps the message to one line.
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value == "auto" or (number and 0 < float(value) < math.inf):  # type: ignore[arg-type]
+        return value
+    raise ValueError(BETA)
+
+
+Beta = Annotated[float | Literal["auto"], BeforeValidator(_beta)]
+
+
+class EnvironmentSpec(Table):
+    """The `[environment]` table: which simulator, and its options.
+
+    Attributes
+    ----------
+    name : str
+        A name of `simulators.names()`, or `package.module:Class` or `folder/file.py:Class`.
+    options : dict
+        Passed to `simulators.make`, which checks them.
+    new_world_each_trial : bool, default False
+        Draw a new world (`seed=`) for each trial instead of the same world for all.
+    needs_data : str, default ""
+        What the file is that the option `data` has to name, where the scenario cannot name it itself.
+    step_seconds : float, optional
+        Time limit of a step. A step that passes it is stopped, and its round has failed.
+    step_megabytes : int, optional
+        Memory limit of a step, in MiB. With either limit steps run in child processes.
+    """
+
+    name: str = Field(description="the name of an environment")
+    options: dict[str, Any] = Field(default_factory=dict, description="a table of options")
+    new_world_each_trial: bool = Field(default=False, description="true or false")
+    needs_data: str = Field(default="", description="a line of text: what the file of --data is")
+    step_seconds: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="a number of seconds above 0"
+    )
+    step_megabytes: int | None = Field(default=None, ge=1, description="a whole number of MiB, 1 or more")
+
+    @property
+    def limited(self) -> bool:
+        """Whether steps have a limit, and so run in child processes."""
+        return self.step_seconds is not None or self.step_megabytes is not None
+
+    _plain = field_validator("options")(plain_options)
+
+
+class ExplorationSpec(Table):
+    """The `[exploration]` table: the schedule of beta_t, and how a posterior passes through a general g.
+
+    Attributes
+    ----------
+    delta : float, default 0.1
+        The bound on regret holds with probability 1 - delta.
+    scale_down : float, default 5
+        Divides beta_t (not its root).
+    beta : "auto" or float, default "auto"
+        The paper's finite or continuous beta_t, by the policy space, or a constant.
+    propagation : {"default", "bound", "delta", "sampled"}, default "default"
+        How agents with decomposed feedback carry the groups' posterior through a composition that is not
+        linear (Algorithm 3, line 4). Without meaning for a linear one.
+    """
+
+    delta: float = Field(default=0.1, gt=0, lt=1, description="a number between 0 and 1, both excluded")
+    scale_down: float = Field(default=5.0, gt=0, allow_inf_nan=False, description="a number above 0")
+    beta: Beta = Field(default="auto", description=BETA)
+    propagation: Propagation = Field(default="default", description=PROPAGATION)
+
+
+class AgentSpec(Table):
+    """One entry of `agents`: a name, or a table that changes settings for this agent alone.
+
+    Attributes
+    ----------
+    name : str
+        A name of `optimizer.agent_names()`, or `package.module:Class` or `folder/file.py:Class`.
+    label : str
+        The name in tables and figures, unique in the scenario; default the agent's name, or its class's.
+    delta, scale_down, beta, propagation, kernel
+        As in `[exploration]` and `[prior]`, for this agent alone.
+    """
+
+    name: str = Field(description="the name of an agent")
+    label: str = Field(
+        pattern=r"^[^\x00-\x1f,]{1,60}$",
+        description="1 to 60 characters on one line, without a comma",
+    )
+    delta: float | None = Field(
+        default=None, gt=0, lt=1, description="a number between 0 and 1, both excluded"
+    )
+    scale_down: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="a number above 0")
+    beta: Beta | None = Field(default=None, description=BETA)
+    propagation: Propagation | None = Field(default=None, description=PROPAGATION)
+    kernel: Literal["composed", "own"] | None = Field(default=None, description=KERNEL)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: object) -> object:
+        table = {"name": value} if isinstance(value, str) else value
+        if isinstance(table, Mapping) and isinstance(table.get("name"), str):
+            return {"label": table["name"].rpartition(":")[2], **table}
+        return table
+
+
+class Scenario(Table):
+    """A declared experiment: an environment, the agents that try it, for how long and how often.
+
+    Attributes
+    ----------
+    name, title, description : str
+        The catalogue's name, one line, and some more lines.
+    rounds, trials : int
+        Rounds a trial, trials an agent.
+    seed : int, default 0
+        The root of every random stream.
+    batch : int, default 1
+        Rounds for which an agent is asked at once, before it is told any of them.
+    held_out : int, default 20
+        Steps on seeds of their own by which a recommendation is judged, where regret is unknown.
+    stop_at_failure : bool, default False
+        End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
+    environment : EnvironmentSpec
+    prior : PriorSpec
+    exploration : ExplorationSpec
+    agents : list of AgentSpec
+    """
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        description="1 to 64 letters (a-z, A-Z), digits, '-', '_' or '.', not starting with a sign",
+    )
+    title: str = Field(default="", description="a line of text")
+    description: str = Field(default="", description="text")
+    rounds: int = Field(ge=1, le=10**6, description="a whole number, 1 or more, at most 1,000,000")
+    trials: int = Field(ge=1, le=10**5, description="a whole number, 1 or more, at most 100,000")
+    seed: int = Field(default=0, ge=0, description="a whole number, 0 or more")
+    batch: int = Field(default=1, ge=1, le=1000, description="a whole number, 1 or more, at most 1,000")
+    held_out: int = Field(default=20, ge=0, le=10**5, description="a whole number, 0 or more")
+    stop_at_failure: bool = Field(default=False, description="true or false")
+    environment: EnvironmentSpec = Field(description="a table with a name and options")
+    prior: PriorSpec = Field(default_factory=PriorSpec, description="a table")
+    exploration: ExplorationSpec = Field(default_factory=ExplorationSpec, description="a table")
+    agents: list[AgentSpec] = Field(min_length=1, description="a list of names, or [[agents]] tables")
+
+    _source: str = PrivateAttr(default="scenario")
+
+    @field_validator("agents")
+    @classmethod
+    def _labels_differ(cls, agents: list[AgentSpec]) -> list[AgentSpec]:
+        labels = [agent.label for agent in agents]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise ValueError(f"every agent once, or with its own label ({', '.join(twice)} appears twice)")
+        return agents
+
+    @property
+    def source(self) -> str:
+        """Where the scenario came from (a file name), for messages."""
+        return self._source
+
+    @property
+    def labels(self) -> list[str]:
+        """The agents' labels, in order."""
+        return [agent.label for agent in self.agents]
+
+    def agent(self, label: str) -> AgentSpec:
+        """Return the agent with this label; KeyError if there is none."""
+        for agent in self.agents:
+            if agent.label == label:
+                return agent
+        raise KeyError(label)
+
+
+def revive(data: Mapping[str, Any], source: str) -> Scenario:
+    """Rebuild a scenario from its dump."""
+    scenario = Scenario.model_validate(data)
+    scenario._source = source
+    return scenario

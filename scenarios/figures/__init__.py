@@ -1,0 +1,1 @@
+"""What came out, drawn: regret, policies, seasons, station maps."""

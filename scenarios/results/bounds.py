@@ -1,0 +1,86 @@
+"""What the theory says that an agent's cumulative regret stays below, for every round of a study."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+import bridges
+from optimizer import Composition, Prior
+from optimizer.agents.names import default_exploration
+from optimizer.theory import RegretBounds, regret_bounds
+from scenarios.declaration.schema import AgentSpec, Scenario
+from scenarios.errors import UserError
+from scenarios.study.study import Study
+from scenarios.trial import building
+
+BOUNDED = {"d-gpucb": "decomposed", "gp-ucb": "entire"}
+"""Agents with a bound (Theorem 2; GP-UCB with the composed kernel), and its name in `RegretBounds`."""
+
+
+def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
+    """Return the bounds on the cumulative regret of a study's UCB agents.
+
+    Parameters
+    ----------
+    study : Study
+        Of a finite policy space with a linear composition, whose agents were given their prior. The bounds
+        assume that it is true.
+
+    Returns
+    -------
+    dict
+        By label, (T,): a bound that each trial's regret exceeds with probability delta at most, averaged over
+        the trials' worlds. It is that of the theorem's beta_t, even where the agent's was scaled down.
+
+    Raises
+    ------
+    UserError
+        The theory, as implemented, has no bound for this study.
+    """
+    scenario = study.scenario
+    specs = [spec for spec in scenario.agents if spec.name in BOUNDED]
+    if not specs:
+        raise UserError(f"{study.path}: no bound to draw: it has no agent of {', '.join(BOUNDED)}")
+    trials = range(1, scenario.trials + 1) if scenario.environment.new_world_each_trial else (1,)
+    found: dict[str, list[NDArray[np.float64]]] = {spec.label: [] for spec in specs}
+    for trial in trials:
+        known: dict[tuple[float | None, float | None], RegretBounds] = {}
+        for spec in specs:
+            settings = (spec.delta, spec.scale_down)
+            if settings not in known:
+                known[settings] = _bounds(study, scenario, trial, spec)
+            found[spec.label].append(getattr(known[settings], BOUNDED[spec.name]))
+    return {label: np.mean(bounds, axis=0) for label, bounds in found.items()}
+
+
+def _bounds(study: Study, scenario: Scenario, trial: int, spec: AgentSpec) -> RegretBounds:
+    world = study.world(trial)
+    priors = world["priors"] if world is not None else {}
+    environment = building.build_environment(scenario, trial)
+    space = bridges.search_space(environment)
+    composition = bridges.composition(environment)
+    if not isinstance(composition, Composition):
+        raise UserError(f"{study.path}: no bound to draw: its composition is not linear")
+    if building.GROUPS not in priors or building.uses_own(scenario, spec, environment):
+        raise UserError(
+            f"{study.path}: no bound to draw: it needs priors of the groups, given from the start"
+        )
+    explore = scenario.exploration
+    exploration = default_exploration(
+        space,
+        explore.delta if spec.delta is None else spec.delta,
+        explore.scale_down if spec.scale_down is None else spec.scale_down,
+    )
+    with threadpool_limits(1):
+        try:
+            return regret_bounds(
+                Prior.from_dict(priors[building.GROUPS]),
+                composition,
+                space,
+                exploration,
+                scenario.rounds,
+            )
+        except ValueError as error:
+            raise UserError(f"{study.path}: no bound to draw: {error}") from error

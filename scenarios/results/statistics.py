@@ -1,0 +1,282 @@
+"""Compares the agents of a study over its trials: means, 95 % intervals, paired gains."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from scenarios.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+REFERENCE = "gp-ucb"  # whom the gain is measured against
+CONFIDENCE = 0.95
+RESAMPLES = 9999
+ENOUGH = 5  # trials: of fewer, a bootstrap knows too few values, and Student's t leaves the possible ones
+
+Interval = dict[str, float | None]
+
+
+def compare(study: Study) -> dict[str, dict[str, Any]]:
+    """Compare the agents of a study.
+
+    Returns
+    -------
+    dict
+        For each agent's label: `cumulative_regret`, `average_regret` (a round), `simple_regret` (of the
+        recommended policy), `gain_over_gp_ucb_percent`, `cumulative_objective` (observed, in place of the
+        regret where that is unknown, else None), `difference_from_gp_ucb` (paired, of that),
+        `simulated_again` (objective of the recommended policy, the mean over held-out seeds; None where
+        regret is known), `simulated_again_difference` (paired, from GP-UCB) and `seconds_a_round` (of the
+        agent), each `{mean, low, high}` in the objective's unit; then `trials` (complete ones, on which all
+        rests) and `failed_rounds`. Low and high are None with fewer than two trials, the gain's with fewer
+        than five; all three are None where a value is unknown.
+
+    Notes
+    -----
+    A mean's interval is Student's t over trials. The gain is the mean over trials of (GP-UCB's cumulative
+    regret minus the agent's), over the mean of GP-UCB's, on the trials complete for both; its interval is the
+    percentile bootstrap over trials, with a fixed seed. Where regret is unknown, cumulative observed
+    objectives take its place, signed so that a gain is better.
+    """
+    frame = study.to_dataframe()
+    rounds = study.scenario.rounds
+    totals = {spec.label: _totals(frame, spec.label, rounds) for spec in study.scenario.agents}
+    known = any(bool(table["regret"].notna().any()) for table in totals.values())
+    measure = "regret" if known else "objective"
+    minimise = known or study.environment["sense"] == "minimize"
+    reference = next((spec.label for spec in study.scenario.agents if spec.name == REFERENCE), None)
+    again = {label: simulated_again(study, label) for label in totals}
+    simple: dict[str, list[float]] = {label: [] for label in totals}
+    for advice in study.recommendations():
+        if advice["agent"] in simple and advice["rounds"] == rounds and advice["simple_regret"] is not None:
+            simple[advice["agent"]].append(advice["simple_regret"])
+    failed = frame.loc[frame["status"] == "failed", "agent"].value_counts()
+    table: dict[str, dict[str, Any]] = {}
+    for label, total in totals.items():
+        regret = total["regret"].to_numpy(dtype=np.float64)
+        gain, apart, again_apart = _nothing(), _nothing(), _nothing()
+        if reference is not None:
+            gain = paired_gain(total[measure], totals[reference][measure], minimise)
+            if len(total.index.intersection(totals[reference].index)) < ENOUGH:
+                gain |= {"low": None, "high": None}
+            again_apart = paired_difference(again[label], again[reference])
+            if not known:
+                apart = paired_difference(total["objective"], totals[reference]["objective"])
+        table[label] = {
+            "cumulative_regret": mean_interval(regret),
+            "average_regret": mean_interval(regret / rounds),
+            "simple_regret": mean_interval(np.array(simple[label], dtype=np.float64)),
+            "gain_over_gp_ucb_percent": gain,
+            "cumulative_objective": _nothing()
+            if known
+            else mean_interval(total["objective"].to_numpy(dtype=np.float64)),
+            "difference_from_gp_ucb": apart,
+            "simulated_again": mean_interval(again[label].to_numpy(dtype=np.float64)),
+            "simulated_again_difference": again_apart,
+            "seconds_a_round": mean_interval(total["seconds"].to_numpy(dtype=np.float64)),
+            "trials": len(total),
+            "failed_rounds": int(failed.get(label, 0)),
+        }
+    return table
+
+
+def simulated_again(study: Study, label: str) -> pd.Series:
+    """Return the objective of an agent's recommendations on held-out seeds, their mean a trial.
+
+    Returns
+    -------
+    Series
+        Indexed by trial; without the trials of which nothing is known. A step that failed does not count.
+    """
+    import pandas as pd
+
+    found = {
+        one["trial"]: [value for value in again["objective"] if value is not None]
+        for one in study.recommendations()
+        if one["agent"] == label and one["rounds"] == study.scenario.rounds
+        if (again := one["value"].get("held_out"))
+    }
+    means = {trial: float(np.mean(values)) for trial, values in found.items() if values}
+    return pd.Series(means, dtype=float)
+
+
+def paired_difference(agent: pd.Series, reference: pd.Series) -> Interval:
+    """Return the mean over trials of an agent's total minus the reference's, with Student's 95 % interval.
+
+    Parameters
+    ----------
+    agent, reference : Series
+        One total a trial, indexed by trial; trials that one of the two lacks do not count.
+    """
+    return mean_interval((agent - reference).dropna().to_numpy(dtype=np.float64))
+
+
+def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:
+    """Return one row a complete trial of an agent: summed regret and objective, mean seconds a round.
+
+    A round without an observed objective counts as the trial's average, so that failing is no gain.
+    """
+    own = frame[frame["agent"] == label].groupby("trial")
+    totals = own.agg(rounds=("round", "size"), objective=("objective", "mean"), seconds=("seconds", "mean"))
+    totals["objective"] = totals["objective"] * rounds
+    totals["regret"] = own["regret"].agg(lambda values: values.sum(skipna=False))
+    return totals[totals["rounds"] >= rounds]
+
+
+def mean_interval(values: NDArray[np.float64]) -> Interval:
+    """Return the mean of values and its 95 % interval by Student's t; nan values do not count.
+
+    Parameters
+    ----------
+    values : (n,) array
+        One value a trial.
+
+    Returns
+    -------
+    dict
+        `mean, low, high`; low and high are None for n < 2, all are None for n = 0.
+    """
+    found = values[np.isfinite(values)]
+    if len(found) == 0:
+        return _nothing()
+    mean = float(found.mean())
+    if len(found) == 1:
+        return {"mean": mean, "low": None, "high": None}
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(found) - 1) * stats.sem(found))
+    return {"mean": mean, "low": mean - half, "high": mean + half}
+
+
+def paired_gain(agent: pd.Series, reference: pd.Series, minimise: bool = True) -> Interval:
+    """Return the gain of an agent over the reference in percent, with its 95 % bootstrap interval.
+
+    Parameters
+    ----------
+    agent, reference : Series
+        One total a trial, indexed by trial; trials that one of the two lacks do not count.
+    minimise : bool, default True
+        Whether less is better.
+
+    Returns
+    -------
+    dict
+        `mean, low, high`; 100 times the mean difference over the mean of the reference.
+    """
+    both = agent.dropna().index.intersection(reference.dropna().index)
+    ours = agent.loc[both].to_numpy(dtype=np.float64)
+    theirs = reference.loc[both].to_numpy(dtype=np.float64)
+    difference = (theirs - ours) if minimise else (ours - theirs)
+    if len(both) == 0 or theirs.mean() == 0:
+        return _nothing()
+
+    def gain(
+        differences: NDArray[np.float64], references: NDArray[np.float64], axis: int = -1
+    ) -> NDArray[np.float64]:
+        values: NDArray[np.float64] = 100 * differences.mean(axis=axis) / np.abs(references.mean(axis=axis))
+        return values
+
+    mean = float(gain(difference, theirs))
+    if len(both) == 1:
+        return {"mean": mean, "low": None, "high": None}
+    if np.all(difference == 0):  # the reference itself: the bootstrap would warn of a degenerate sample
+        return {"mean": 0.0, "low": 0.0, "high": 0.0}
+    interval = stats.bootstrap(
+        (difference, theirs),
+        gain,
+        paired=True,
+        vectorized=True,
+        confidence_level=CONFIDENCE,
+        n_resamples=RESAMPLES,
+        method="percentile",
+        random_state=np.random.default_rng(0),
+    ).confidence_interval
+    low, high = float(interval.low), float(interval.high)
+    return {
+        "mean": mean,
+        "low": low if math.isfinite(low) else None,
+        "high": high if math.isfinite(high) else None,
+    }
+
+
+def _nothing() -> Interval:
+    return {"mean": None, "low": None, "high": None}
+
+
+class Curve(NamedTuple):
+    """A cumulative column by round: rounds (T,), mean and 95 % band over trials (T,), number of trials."""
+
+    rounds: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    trials: int
+
+
+def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
+    """Return mean and 95 % band over trials of a cumulative column, by round, for every agent.
+
+    Parameters
+    ----------
+    study : Study
+    column : {"regret", "objective"}
+        What is summed over the rounds.
+    average : bool
+        Divide by the round, as in the paper's figure 4.
+
+    Returns
+    -------
+    dict
+        A `Curve` by label. Only complete trials count, unless an agent has none: then the rounds that all
+        its trials have. The band is nan with fewer than two trials.
+    """
+    frame = study.to_dataframe()
+    found: dict[str, Curve] = {}
+    for label in study.scenario.labels:
+        table = frame[frame["agent"] == label].pivot(index="trial", columns="round", values=column)
+        if column == "objective":
+            table = table.T.fillna(table.mean(axis=1)).T
+        complete = table.dropna() if table.shape[1] == study.scenario.rounds else table.iloc[:0]
+        table = complete if len(complete) else table.dropna(axis=1)
+        if table.empty:
+            continue
+        rounds = table.columns.to_numpy(dtype=np.float64)
+        sums = table.to_numpy(dtype=np.float64).cumsum(axis=1)
+        if average:
+            sums = sums / rounds
+        mean = sums.mean(axis=0)
+        half = np.full_like(mean, np.nan)
+        if len(sums) > 1:
+            half = stats.t.ppf((1 + CONFIDENCE) / 2, len(sums) - 1) * stats.sem(sums, axis=0)
+        found[label] = Curve(rounds, mean, mean - half, mean + half, len(sums))
+    return found
+
+
+def typical_advice(study: Study, label: str) -> dict[str, Any] | None:
+    """Return an agent's recommendation of its median trial, `None` without a complete trial.
+
+    The median by the noise-free value of the recommended policy; where that is unknown, by its value on
+    held-out seeds, or else by its predicted value: an agent's typical advice, neither its luckiest nor its
+    worst. Of an even number of trials, the better of the middle two.
+    """
+    sign = 1.0 if study.environment["sense"] == "minimize" else -1.0
+    again = simulated_again(study, label)
+
+    def worth(advice: dict[str, Any]) -> float:
+        value = advice["expected"]
+        if value is None:
+            value = again.get(advice["trial"], advice["value"]["mean"])
+        return sign * value if value is not None else float("inf")
+
+    found = [
+        one
+        for one in study.recommendations()
+        if one["agent"] == label and one["rounds"] == study.scenario.rounds
+    ]
+    found.sort(key=lambda one: (worth(one), one["trial"]))
+    return found[(len(found) - 1) // 2] if found else None

@@ -1,0 +1,1 @@
+"""What the driving process does: hand out trials, collect their rounds, show progress, survive interrupts."""

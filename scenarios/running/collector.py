@@ -1,0 +1,224 @@
+"""Rounds on their way from the workers to the one process that writes them.
+
+Workers send JSON over a socket that a random key guards; nothing that arrives is unpickled. A worker
+first claims the trial of an agent, and is told the rounds that are stored of it; whoever claims a trial
+takes it from the worker that had it before, which was lost. A thread of the driving process stores what
+has arrived, together, in one transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from types import TracebackType
+from typing import Any, Self
+
+from scenarios.study.records import to_json
+from scenarios.study.store import Store
+from scenarios.trial.sink import History, Message
+
+
+class Collector:
+    """Receives messages, from this process or from workers by socket, and stores them.
+
+    Parameters
+    ----------
+    store : Store
+        The study that is written.
+    seen : callable
+        Called with every stored round (a mapping of the store's columns).
+    host : str, optional
+        Listen for workers: "" on a socket of this machine alone, else on a free port of this address.
+        Default: there are none.
+    stopped : callable, optional
+        Called when the run has been asked to stop.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What stopped the writing, for instance a full disk. The run is interrupted then.
+    stopping : bool
+        Whether no further round is to begin.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        seen: Callable[[Mapping[str, Any]], None],
+        *,
+        host: str | None = None,
+        stopped: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._seen = seen
+        self._stopped = stopped
+        self._queue: queue.SimpleQueue[tuple[Connection | None, Message] | None] = queue.SimpleQueue()
+        self._owners: dict[tuple[int, str], Connection] = {}
+        self._readers: dict[Connection, threading.Thread] = {}
+        self._closing = False
+        self.error: BaseException | None = None
+        self.stopping = False
+        self.key = os.urandom(32)
+        self._listener: Listener | None = None
+        if host is not None:
+            self._listener = Listener((host, 0), backlog=128) if host else Listener(backlog=128)
+            self._acceptor = threading.Thread(target=self._accept, name="study-acceptor", daemon=True)
+            self._acceptor.start()
+        self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
+        self._writer.start()
+
+    @property
+    def address(self) -> Any:
+        """The socket's address, for `WorkerSink`; None where no workers are awaited."""
+        return None if self._listener is None else self._listener.address
+
+    def claim(self, trial: int, agent: str) -> History | None:
+        """Return the stored rounds of an agent's trial, None where the run is to stop."""
+        return None if self.stopping else self._store.history(trial, agent)
+
+    def put(self, message: Message) -> None:
+        """Hand over one message from this process."""
+        if self.error is not None:
+            raise self.error
+        self._queue.put((None, message))
+
+    def stop(self) -> None:
+        """Let the rounds in flight end, and begin no other. May be called by a signal's handler."""
+        self.stopping = True
+        self._queue.put((None, {"stop": True}))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Store all that has arrived, then stop. Workers must have ended."""
+        if self._listener is not None and not self._closing:
+            self._closing = True
+            with contextlib.suppress(Exception):  # wakes the acceptor, which has no time limit
+                Client(self.address).close()
+            self._acceptor.join(timeout=5)
+            self._listener.close()
+            self._hear_out(5.0 if self.error is None else 0.0)
+        self._queue.put(None)
+        self._writer.join()
+
+    def _hear_out(self, seconds: float) -> None:
+        """Read what workers have sent until they have ended, then part with those that have not."""
+        until = time.monotonic() + seconds
+        for connection, reader in list(self._readers.items()):
+            reader.join(timeout=max(0.0, until - time.monotonic()))
+            if reader.is_alive():
+                _cut(connection)
+                reader.join(timeout=1)
+
+    def _accept(self) -> None:
+        assert self._listener is not None
+        while not self._closing:
+            try:
+                connection = self._listener.accept()
+            except OSError:  # someone who left before being let in
+                continue
+            reader = threading.Thread(target=self._read, args=(connection,), daemon=True)
+            self._readers[connection] = reader
+            reader.start()
+
+    def _read(self, connection: Connection) -> None:
+        try:
+            deliver_challenge(connection, self.key)
+            answer_challenge(connection, self.key)
+            while True:
+                self._queue.put((connection, json.loads(connection.recv_bytes())))
+        except Exception:  # the worker is done, or dead, or a stranger without the key
+            self._queue.put((connection, {"gone": True}))
+
+    def _write(self) -> None:
+        going = True
+        while going:
+            batch = [self._queue.get()]
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    batch.append(self._queue.get_nowait())
+            going = None not in batch
+            waiting: list[tuple[Connection | None, Message]] = []
+            for entry in batch:
+                if entry is not None:
+                    self._take(*entry, waiting)
+            self._store_batch(waiting)
+
+    def _take(
+        self,
+        connection: Connection | None,
+        message: Message,
+        waiting: list[tuple[Connection | None, Message]],
+    ) -> None:
+        """Answer a message, or leave it waiting to be stored with others."""
+        if "claim" in message and connection is not None:
+            self._store_batch(waiting)
+            waiting.clear()
+            trial, agent = message["claim"]
+            before = self._owners.get((trial, agent))
+            if before is not None and before is not connection:
+                _cut(before)
+            self._owners[trial, agent] = connection
+            stop = self.stopping or self.error is not None
+            answer = None if stop else self._store.history(trial, agent)
+            _send(connection, to_json({"history": answer}).encode())
+        elif "stop" in message:
+            for owner in set(self._owners.values()):
+                _send(owner, b"stop")
+            self._stopped()
+        elif "gone" in message and connection is not None:
+            self._readers.pop(connection, None)
+            self._owners = {key: one for key, one in self._owners.items() if one is not connection}
+            connection.close()
+        elif connection is None or self._owners.get(_trial_of(message)) is connection:
+            waiting.append((connection, message))
+
+    def _store_batch(self, entries: list[tuple[Connection | None, Message]]) -> None:
+        if not entries or self.error is not None:
+            return
+        rounds = [message["round"] for _, message in entries if "round" in message]
+        advice = [message["recommendation"] for _, message in entries if "recommendation" in message]
+        try:
+            self._store.add(rounds, advice)
+            for record in rounds:
+                self._seen(record)
+        except BaseException as error:
+            self.error = error
+            self.stopping = True
+            signal.raise_signal(signal.SIGINT)  # the main thread waits for workers; it must stop them
+            for owner in set(self._owners.values()):  # who ignores it, in the background, sees them end
+                _cut(owner)
+            return
+        for connection, message in entries:
+            if connection is not None and "recommendation" in message:
+                _send(connection, b"stored")
+
+
+def _trial_of(message: Message) -> tuple[int, str]:
+    record = message.get("round") or message["recommendation"]
+    return record["trial"], record["agent"]
+
+
+def _send(connection: Connection, data: bytes) -> None:
+    with contextlib.suppress(OSError):
+        connection.send_bytes(data)
+
+
+def _cut(connection: Connection) -> None:
+    """End a connection that another thread reads."""
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,1 @@
+"""What is stored: the study file, how it is written, read, merged and kept compatible."""

@@ -1,0 +1,55 @@
+"""Whether a scenario goes on with a stored one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scenarios.declaration.schema import Scenario
+from scenarios.errors import UserError
+
+_MAY_DIFFER = {"title", "description"}
+_LIMITS = {"step_seconds", "step_megabytes"}  # they decide what fails, not what a step returns
+
+
+def refuse_changes(stored: Scenario, now: Scenario, where: str) -> None:
+    """Check that a scenario goes on with a stored one: rounds, trials and agents may only grow.
+
+    Raises
+    ------
+    UserError
+        One line with every difference.
+    """
+    changes = []
+    for name in ("rounds", "trials"):
+        if getattr(now, name) < getattr(stored, name):
+            changes.append(
+                f"{name}: {getattr(stored, name)} stored, {getattr(now, name)} now (may only grow)"
+            )
+    for spec in stored.agents:
+        if spec.label not in now.labels:
+            changes.append(f"agents: {spec.label} is stored, but not in the scenario now")
+        else:
+            changes += _changes(spec.model_dump(), now.agent(spec.label).model_dump(), f"agents {spec.label}")
+    changes += differences(stored, now)
+    if changes:
+        raise UserError(
+            f"{where}: holds another scenario, --resume cannot go on with it: {'; '.join(changes)}"
+        )
+
+
+def differences(stored: Scenario, now: Scenario) -> list[str]:
+    """Return in words where two scenarios differ in more than words, limits, rounds, trials and agents."""
+    skip: dict[str, Any] = dict.fromkeys(_MAY_DIFFER | {"rounds", "trials", "agents"}, True)
+    skip["environment"] = _LIMITS
+    return _changes(stored.model_dump(exclude=skip), now.model_dump(exclude=skip), "")
+
+
+def _changes(stored: Any, now: Any, path: str) -> list[str]:
+    if isinstance(stored, Mapping) and isinstance(now, Mapping):
+        found = []
+        for key in dict.fromkeys([*stored, *now]):
+            place = f"{path}.{key}" if path else str(key)
+            found += _changes(stored.get(key), now.get(key), place)
+        return found
+    return [] if stored == now else [f"{path}: {stored!r} stored, {now!r} now"]

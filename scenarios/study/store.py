@@ -1,0 +1,257 @@
+"""A study's file: one SQLite database with one writer, which holds all that a run has paid for.
+
+The journal is a write-ahead log (WAL), so that others may read while the run writes, with
+`synchronous=FULL`: a round is on the disk when its transaction ends, even if the machine loses
+power. A round can stand for hours of simulation, and rounds that arrive together share one
+transaction, so the milliseconds of the disk are well spent. (WAL does not work on network file
+systems.) Values are SQLite's own 8-byte floats, or JSON text with Python's shortest exact form;
+nan is NULL or null. Nothing in the file is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from scenarios.errors import UserError, one_line
+from scenarios.study.file import connect, damage, refusal, refuse_folder, upgrade
+from scenarios.study.reading import ADVICE_COLUMNS, JSON_COLUMNS, ROUND_COLUMNS, read_rounds
+from scenarios.study.records import to_json
+
+ALL_TRIALS = "all"  # the key of the world that all trials share
+
+
+class WriterLock:
+    """The right to write a study, held by one process at most and lost with it.
+
+    An exclusive transaction on an empty file beside the study: SQLite's own locks are portable,
+    work inside one process too, and end with the process, even by `kill -9`.
+    """
+
+    def __init__(self, study: Path) -> None:
+        self._path = study.with_name(study.name + ".lock")
+        try:
+            self._connection = self._acquire()
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise UserError(
+                    f"{study}: another policyloop is writing this study; wait, or stop it"
+                ) from None
+            raise UserError(f"{study}: its folder cannot be written to ({one_line(error)})") from error
+
+    def _acquire(self) -> sqlite3.Connection:
+        while True:
+            connection = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
+            try:
+                connection.execute("PRAGMA journal_mode=MEMORY")
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.Error:
+                connection.close()
+                raise
+            if self._path.exists():
+                return connection
+            connection.close()  # its last owner has removed it in between: take the lock of a new one
+
+    def release(self) -> None:
+        """Give the right back and remove the file."""
+        self._path.unlink(missing_ok=True)
+        self._connection.close()
+
+
+class Store:
+    """The one writer of a study file. Use as a context manager; all methods may be called from any thread.
+
+    Parameters
+    ----------
+    path : Path
+        The study file.
+    resume : bool, default False
+        Go on with the file if it exists.
+    force : bool, default False
+        Replace the file if it exists and is a study.
+
+    Attributes
+    ----------
+    created : bool
+        Whether this store made the file.
+    paid : bool
+        Whether the file holds what has cost simulations.
+
+    Raises
+    ------
+    UserError
+        The file exists (without `resume` or `force`), is no study, is damaged or read-only, is being written
+        by another process, or its folder cannot be written to. Nothing is changed then.
+    """
+
+    def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
+        self.path = path
+        refuse_folder(path)
+        exists = path.exists() or path.is_symlink()
+        if exists and not (resume or force):
+            raise UserError(
+                f"{path}: exists; give --resume to go on with it, --force to replace it, or another --out"
+            )
+        if not path.parent.is_dir():
+            raise UserError(f"{path}: there is no folder {path.parent}")
+        if exists and not os.access(path, os.W_OK):
+            raise UserError(f"{path}: is read-only; make it writable (chmod u+w), or go on with a copy of it")
+        self._mutex = threading.RLock()
+        started = exists and not _is_empty(path)
+        if started:
+            connect(path, write=False).close()  # a foreign file is never replaced, not even with force
+        self._lock = WriterLock(path)
+        try:
+            self.created = not started or (force and not resume)
+            self.paid = not self.created
+            if self.created:
+                self._remove_files()
+                self._create()
+            self._connection = connect(path, write=True)
+            self._connection.execute("PRAGMA synchronous=FULL")
+            if found := damage(self._connection):
+                self._connection.close()
+                raise refusal(path, found)
+        except BaseException as error:
+            self._lock.release()
+            if isinstance(error, (OSError, sqlite3.Error)):
+                raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+            raise
+
+    def _create(self) -> None:
+        with contextlib.closing(sqlite3.connect(self.path)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            upgrade(connection)  # a run killed here leaves an empty database, never half of a study
+
+    def _remove_files(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self, *, discard: bool = False) -> None:
+        """Close the file; with `discard`, remove it as well."""
+        with self._mutex:
+            self._connection.close()
+            if discard:
+                self._remove_files()
+            self._lock.release()
+
+    def set_meta(self, values: Mapping[str, Any]) -> None:
+        """Store facts about the study under their keys, as JSON, in place of what was there."""
+        with self._mutex, self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+                [(key, to_json(value)) for key, value in values.items()],
+            )
+
+    def log_run(self, began: str, versions: Mapping[str, str]) -> None:
+        """Store that a run begins to write to the study, and with which packages."""
+        with self._mutex, self._connection:
+            self._connection.execute(
+                "INSERT INTO runs (began, versions) VALUES (?, ?)", (to_json(began), to_json(versions))
+            )
+
+    def set_world(
+        self, world: str, seed: int | None, priors: Mapping[str, Any], optimum: Mapping[str, Any] | None
+    ) -> None:
+        """Store what was learned about a world before its first round: kernels and optimum."""
+        self.paid = True
+        best = optimum or {"policy": None, "row": None, "value": None, "outcomes": None}
+        with self._mutex, self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO priors VALUES (?, ?, ?)",
+                [(world, key, to_json(prior)) for key, prior in priors.items()],
+            )
+            self._connection.execute(
+                "INSERT OR REPLACE INTO worlds VALUES (?, ?, ?, ?, ?, ?)",
+                (world, seed, to_json(best["policy"]), best["row"], best["value"], to_json(best["outcomes"])),
+            )
+
+    def add(
+        self, rounds: Iterable[Mapping[str, Any]], recommendations: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
+        """Store rounds and recommendations in one transaction.
+
+        A round that is stored already is a mistake of the caller: `sqlite3.IntegrityError`.
+        """
+        marks = ", ".join("?" * len(ROUND_COLUMNS))
+        with self._mutex, self._connection:
+            self._connection.executemany(
+                f"INSERT INTO rounds ({', '.join(ROUND_COLUMNS)}) VALUES ({marks})",
+                [_row(one) for one in rounds],
+            )
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO recommendations VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    tuple(to_json(one[name]) if name == "value" else one[name] for name in ADVICE_COLUMNS)
+                    for one in recommendations
+                ],
+            )
+
+    def history(self, trial: int, agent: str) -> list[dict[str, Any]]:
+        """Return the stored rounds of an agent's trial, in order."""
+        with self._mutex:
+            return read_rounds(self._connection, trial, agent)
+
+    def read(self) -> sqlite3.Connection:
+        """Return the connection, to read with the functions of `scenarios.study.reading`."""
+        return self._connection
+
+
+@contextlib.contextmanager
+def new_study(path: Path, *, force: bool = False) -> Iterator[Store]:
+    """Write a study that is there as a whole, or not at all.
+
+    Raises
+    ------
+    UserError
+        As by `Store`. A study that `force` would have replaced is kept then.
+    """
+    if path.exists() and force:
+        connect(path, write=False).close()
+    lock = WriterLock(path)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with Store(partial, force=True) as store:
+            yield store
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        partial.replace(path)
+    except sqlite3.Error as error:
+        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+        lock.release()
+
+
+def _is_empty(path: Path) -> bool:
+    """Tell whether a file is a database without a table, as a run leaves that is killed at its very start."""
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        ) as connection:
+            owner = connection.execute("PRAGMA application_id").fetchone()[0]
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            return bool(owner == 0 and tables == 0)
+    except sqlite3.Error:
+        return False
+
+
+def _row(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(
+        to_json(record[name]) if name in JSON_COLUMNS and record[name] is not None else record[name]
+        for name in ROUND_COLUMNS
+    )

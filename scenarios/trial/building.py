@@ -1,0 +1,143 @@
+"""The environment, the agents and the prior means that a scenario declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import bridges
+import optimizer
+import simulators
+from optimizer.agents.names import GP_AGENTS
+from optimizer.prior.learning import ON_GRAPH
+from scenarios.declaration.schema import AgentSpec, Scenario
+from scenarios.errors import UserError, name_error, one_line
+from simulators.contract.targets import is_target
+
+if TYPE_CHECKING:
+    from simulators import Environment
+
+
+GROUPS = "groups"  # the prior of one GP a group
+OWN = "own"  # the prior of one GP of the composed values
+
+
+def world_seed(scenario: Scenario, trial: int) -> int | None:
+    """Return the seed of the world of a trial, `None` where all trials share the world."""
+    if not scenario.environment.new_world_each_trial:
+        return None
+    return bridges.as_int(bridges.stream(scenario.seed, trial, "world"))
+
+
+def environment_options(scenario: Scenario, trial: int) -> dict[str, Any]:
+    """Return the options with which the environment of a trial is made."""
+    options = dict(scenario.environment.options)
+    if scenario.prior.family == ON_GRAPH:
+        options.setdefault("features", "graph")
+    seed = world_seed(scenario, trial)
+    if seed is not None:
+        options["seed"] = seed
+    return options
+
+
+def build_environment(scenario: Scenario, trial: int) -> Environment:
+    """Make the environment that a trial runs in.
+
+    Raises
+    ------
+    UserError
+        Unknown name or option, or a value that the environment refuses.
+    """
+    spec = scenario.environment
+    known = spec.name in simulators.names()
+    if not (known or is_target(spec.name)):
+        message = name_error("environment", spec.name, simulators.names())
+        raise UserError(f"{scenario.source}: environment.name: {message}")
+    options = environment_options(scenario, trial)
+    if spec.needs_data and "data" not in options:
+        raise UserError(
+            f"{scenario.source}: environment.options.data is missing; give --data FILE: {spec.needs_data}"
+        )
+    try:
+        return simulators.make(spec.name, **options)
+    except simulators.SimulationError:
+        raise
+    except (ValueError, TypeError, OSError) as error:
+        where = "environment.options" if known else "environment"
+        raise UserError(f"{scenario.source}: {where}: {one_line(error)}") from error
+
+
+def build_agent(
+    scenario: Scenario, spec: AgentSpec, environment: Environment, trial: int, priors: Mapping[str, Any]
+) -> optimizer.Agent:
+    """Make one agent of the scenario for a trial, from the stored priors (none: it learns its own)."""
+    own = uses_own(scenario, spec, environment)
+    which = OWN if own else GROUPS
+    try:
+        graph = getattr(environment, "graph", None) if scenario.prior.family == ON_GRAPH else None
+        prior = optimizer.Prior.from_dict(priors[which], graph) if which in priors else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{scenario.source}: the study's stored kernels cannot be read ({one_line(error)}); "
+            "was it written by another version of policyloop?"
+        ) from error
+    means = prior_means(scenario, environment) if prior is not None and spec.name in GP_AGENTS else None
+    if prior is not None and means is not None:
+        prior = means.above(prior, own=own)  # what is stored describes the discrepancy
+    explore = scenario.exploration
+    return bridges.make_agent(
+        spec.name,
+        environment,
+        prior=prior,
+        seed=bridges.as_int(bridges.stream(scenario.seed, trial, "agent")),
+        delta=explore.delta if spec.delta is None else spec.delta,
+        scale_down=explore.scale_down if spec.scale_down is None else spec.scale_down,
+        beta=explore.beta if spec.beta is None else spec.beta,
+        propagation=explore.propagation if spec.propagation is None else spec.propagation,
+        kernel="own" if own else "composed",
+        family=scenario.prior.family,
+    )
+
+
+def prior_means(scenario: Scenario, environment: Environment) -> bridges.PriorOutcomes | None:
+    """Return the outcomes that the scenario names as prior means; None where it names none.
+
+    Raises
+    ------
+    UserError
+        They cannot be.
+    """
+    spec = scenario.prior.mean_from
+    if spec is None:
+        return None
+    where = f"{scenario.source}: prior.mean_from"
+    if scenario.prior.source != "samples" or not scenario.prior.given:
+        raise UserError(f'{where}: accepted only with prior.source = "samples", and 2 samples or more')
+    if spec.name not in simulators.names():
+        raise UserError(f"{where}.name: {name_error('environment', spec.name, simulators.names())}")
+    try:
+        return bridges.prior_outcomes(environment, spec.name, spec.options)
+    except (ValueError, TypeError, OSError) as error:
+        raise UserError(f"{where}: {one_line(error)}") from error
+
+
+def uses_own(scenario: Scenario, spec: AgentSpec, environment: Environment) -> bool:
+    """Tell whether an agent uses a kernel fitted to the composed values.
+
+    Without a linear composition the groups' kernels have no composed one.
+    """
+    if GP_AGENTS.get(spec.name, ("",))[0] != "aggregate":
+        return False
+    return (spec.kernel or scenario.prior.kernel) == "own" or bridges.is_general(environment)
+
+
+def needs_own(scenario: Scenario, environment: Environment) -> bool:
+    """Tell whether an agent of the scenario uses a kernel fitted to the composed values."""
+    return any(uses_own(scenario, spec, environment) for spec in scenario.agents)
+
+
+def needed_priors(scenario: Scenario, environment: Environment) -> set[str]:
+    """Return which priors have to be there before the first round: none where no agent learns."""
+    if not scenario.prior.given or not any(spec.name in optimizer.GP_AGENTS for spec in scenario.agents):
+        return set()
+    return {GROUPS, OWN} if needs_own(scenario, environment) else {GROUPS}

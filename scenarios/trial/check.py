@@ -1,0 +1,72 @@
+"""Every mistake in a scenario that can be found before its first round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bridges
+import optimizer
+from optimizer.prior.learning import ON_GRAPH
+from scenarios.declaration.schema import Scenario
+from scenarios.errors import UserError, name_error, one_line
+from scenarios.trial.building import build_agent, build_environment, needs_own, prior_means
+from simulators.contract.targets import is_target
+
+if TYPE_CHECKING:
+    from simulators import Environment
+
+
+def check(scenario: Scenario) -> Environment:
+    """Find every mistake in a scenario that can be found before its first round.
+
+    Returns
+    -------
+    Environment
+        The environment of the first trial.
+
+    Raises
+    ------
+    UserError
+        An unknown or impossible environment or agent.
+    """
+    environment = build_environment(scenario, trial=1)
+    try:
+        bridges.check_composition(environment)
+    except ValueError as error:
+        raise UserError(f"{scenario.source}: environment: {one_line(error)}") from error
+    if scenario.prior.source == "environment":
+        try:
+            bridges.known_prior(environment)
+        except ValueError as error:
+            raise UserError(f'{scenario.source}: prior.source = "environment": {one_line(error)}') from error
+        if needs_own(scenario, environment):
+            raise UserError(
+                f'{scenario.source}: prior.source = "environment" names the groups\' kernels; '
+                'accepted for an agent\'s kernel: "composed"'
+            )
+    if environment.has_memory and (scenario.batch > 1 or scenario.environment.limited):
+        key = "batch" if scenario.batch > 1 else "environment.step_seconds, environment.step_megabytes"
+        raise UserError(
+            f"{scenario.source}: {key}: accepted only without memory, but each step of {environment.name} "
+            "depends on the steps before it"
+        )
+    learns = scenario.prior.given and scenario.prior.source == "samples"
+    if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
+        raise UserError(
+            f'{scenario.source}: prior.family = "{ON_GRAPH}" needs an environment with a graph, '
+            'and prior.source = "samples"'
+        )
+    if prior_means(scenario, environment) is not None and environment.set_aside is not None:
+        raise UserError(
+            f"{scenario.source}: prior.mean_from: accepted only where no measurements are set aside, "
+            f"but the kernels of {environment.name} are learned from such"
+        )
+    for index, spec in enumerate(scenario.agents):
+        where = f"{scenario.source}: agents[{index}]"
+        if spec.name not in optimizer.agent_names() and not is_target(spec.name):
+            raise UserError(f"{where}: {name_error('agent', spec.name, optimizer.agent_names())}")
+        try:
+            build_agent(scenario, spec, environment, 1, {})
+        except (ValueError, TypeError, NotImplementedError) as error:
+            raise UserError(f"{where} ({spec.name}): {one_line(error)}") from error
+    return environment

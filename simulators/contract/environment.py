@@ -1,0 +1,282 @@
+"""The contract of every simulator: a policy goes in, one outcome a group comes out.
+
+Notation, used without exception: ``x`` is a policy of ``d`` entries, ``j`` one of ``J`` groups, ``f_j(x)``
+the noise-free outcome of a group, ``y_j = f_j(x) + noise`` an observation, ``g`` the known composition of the
+outcomes into the objective (Definitions 1 and 2 of the paper), ``n`` a number of policies evaluated together.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from simulators.contract.policy_space import PolicySpace
+
+
+Seed = int | np.random.SeedSequence | None
+
+
+class SimulationError(RuntimeError):
+    """A simulation that failed, with what is needed to repeat it.
+
+    Parameters
+    ----------
+    message : str
+        The cause, in one line.
+    policy : array-like or int, optional
+        The policy whose step failed: ``(d,)`` coordinates, or a candidate row. None when unknown.
+    seed : int or numpy.random.SeedSequence, optional
+        The seed of the failed step. None when unknown.
+    """
+
+    def __init__(self, message: str, policy: Any = None, seed: Seed = None) -> None:
+        super().__init__(message)
+        self.policy = policy
+        self.seed = seed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions pickle their positional arguments only; a worker's failure must arrive with policy and
+        # seed.
+        return (type(self), (str(self), self.policy, self.seed))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What one step observed.
+
+    Parameters
+    ----------
+    values : (J,) array of float
+        One observation a group, in the group's own unit. ``nan`` means the group is missing.
+    noise_variance : (J,) array of float, optional
+        Variance of each observation's noise, in the squared unit of the group. None: the agent's own.
+    info : mapping, optional
+        Anything else worth keeping (rates, curves). Agents never see it.
+    """
+
+    values: NDArray[np.float64]
+    noise_variance: NDArray[np.float64] | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Environment(ABC):
+    """A simulator with named groups, a policy space and a known composition.
+
+    A subclass sets the attributes below, writes :meth:`step`, and overrides whatever else it knows better:
+    :meth:`expected` when noise-free outcomes can be computed, :meth:`compose` and :meth:`weights` when the
+    objective is not the plain sum. A general (nonlinear) composition may also offer ``gradient(outcomes,
+    policies) -> (..., J)``, the exact slopes ``dg/df_j``, and ``bounds -> (J,)``, the finite ``B_j`` of
+    Definition 2; readers look for these two with ``getattr``. :func:`simulators.check_environment` tells in
+    words what a subclass gets wrong.
+
+    A world may live: it changes by itself from step to step, whatever the policies are. Then ``expected``
+    and the best policy are those of the coming step, whose time is ``context``; ``step`` observes, then
+    lets the time of one step pass. It passes even if the step fails.
+
+    In a finite space policies are candidate rows: ``(n,)`` integers wherever ``(n, d)`` is written here.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        The J names of the groups.
+    group_units : tuple of str
+        One unit a group.
+    objective_unit : str
+        Unit of the composed value.
+    policy_space : PolicySpace
+        Labels, units and limits of the policies.
+    sense : {"minimize", "maximize"}
+        What is to be done with the objective.
+    has_memory : bool
+        True when a step depends on earlier steps. Then ``get_state`` and ``set_state`` must be there.
+    lives : bool
+        True when the world changes by itself from step to step; ``has_memory`` is True then as well.
+    name : str
+        The registry's name, or the class's.
+    current_policy : (d,) array or None
+        Today's practice, the baseline of the agent ``current``; None when there is none.
+    current_policy_label : str
+        What ``current_policy`` is, in words.
+    """
+
+    groups: tuple[str, ...]
+    group_units: tuple[str, ...]
+    objective_unit: str
+    policy_space: PolicySpace
+    sense: Literal["minimize", "maximize"]
+    has_memory: bool = False
+    lives: bool = False
+    name: str = ""
+    current_policy: NDArray[np.float64] | None = None
+    current_policy_label: str = ""
+
+    _rng: np.random.Generator | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The noise stream that :meth:`reset` restarts; unseeded until the first reset."""
+        if self._rng is None:
+            self._rng = np.random.default_rng()
+        return self._rng
+
+    def reset(self, seed: Seed = None) -> None:
+        """Restart the noise, and the memory if there is any; the world itself stays as it was made.
+
+        Parameters
+        ----------
+        seed : int, numpy.random.SeedSequence or None, default None
+            The same seed gives the same noise. None draws fresh noise from the operating system.
+
+        Raises
+        ------
+        ValueError
+            Anything else.
+        """
+        try:
+            self._rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"seed={seed!r} must be a whole number >= 0, a numpy.random.SeedSequence or None"
+            ) from None
+
+    @property
+    def context(self) -> float | None:
+        """Time of the coming step in hours, where the world lives; None elsewhere."""
+        return None
+
+    @property
+    def set_aside(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Measurements outside the candidates, from which kernels may be learned; None without any.
+
+        Returns
+        -------
+        features : (m, p) array
+            Where they were taken, as kernels see it: in a world that lives with the time as last column.
+        outcomes : (m, J) array
+            What was measured there, each in its group's unit; ``nan`` where missing.
+        """
+        return None
+
+    @abstractmethod
+    def step(self, policy: Any) -> Outcomes:
+        """Try one policy.
+
+        Parameters
+        ----------
+        policy : (d,) array-like, or int
+            A policy, or a candidate row in a finite space. Never projected, never changed.
+
+        Returns
+        -------
+        Outcomes
+            One observation a group.
+
+        Raises
+        ------
+        ValueError
+            The policy is outside the space; names the entry, its value and its bound.
+        SimulationError
+            The simulation failed; carries the policy and the seed.
+        """
+
+    def expected(self, policies: ArrayLike) -> NDArray[np.float64]:
+        """Return the noise-free outcomes ``f_j(x)`` of many policies.
+
+        Parameters
+        ----------
+        policies : (n, d) array-like, or (n,) candidate rows
+            The policies. They need not be feasible, so that derivatives can be taken by differences.
+
+        Returns
+        -------
+        (n, J) array
+            Noise-free outcomes, each in its group's unit; a row must not depend on its neighbours.
+
+        Raises
+        ------
+        NotImplementedError
+            They are unknown (the default).
+        ValueError
+            A wrong shape, an entry that is not finite, or a row that does not exist.
+        """
+        raise NotImplementedError(f"{self.name}: the noise-free outcomes are unknown")
+
+    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> NDArray[np.float64]:
+        """Return the objective ``g`` of outcomes; the sum weighted by :meth:`weights` unless overridden.
+
+        Parameters
+        ----------
+        outcomes : (..., J) array-like
+            Outcomes, possibly predicted by a model, so possibly outside the physical range.
+        policies : (..., d) array-like, or (...,) candidate rows
+            The policies of these outcomes.
+
+        Returns
+        -------
+        (...,) array
+            The composed values, in ``objective_unit``; ``nan`` where a group is missing.
+        """
+        # One memory layout, hence one order of summation: a row's value must not depend on its neighbours.
+        values = np.ascontiguousarray(outcomes, dtype=float)
+        if type(self).weights is not Environment.weights:
+            J = values.shape[-1]
+            rows = np.reshape(policies, (-1,) if self.policy_space.finite else (-1, self.policy_space.d))
+            weights = np.asarray(self.weights(rows), dtype=float)
+            if weights.shape != (len(rows), J):
+                raise ValueError(f"weights must have shape {(len(rows), J)}; it has {weights.shape}")
+            values = values * weights.reshape(*values.shape[:-1], J)
+        total: NDArray[np.float64] = values.sum(axis=-1)
+        return total
+
+    def weights(self, policies: ArrayLike) -> NDArray[np.float64] | None:
+        """Return the weights ``g_j(x)`` of a linear composition (Definition 1).
+
+        Parameters
+        ----------
+        policies : (n, d) array-like, or (n,) candidate rows
+            The policies.
+
+        Returns
+        -------
+        (n, J) array or None
+            Ones for the default composition; None where ``compose`` is overridden, unless this method is too.
+        """
+        if type(self).compose is not Environment.compose:
+            return None
+        return np.ones((len(np.asarray(policies)), len(self.groups)))
+
+    def get_state(self) -> Any:
+        """Return the memory as plain arrays, for an environment that has one.
+
+        Raises
+        ------
+        NotImplementedError
+            There is no memory, or the subclass forgot to offer it.
+        """
+        raise NotImplementedError(self._no_state())
+
+    def set_state(self, state: Any) -> None:
+        """Restore what :meth:`get_state` returned.
+
+        Raises
+        ------
+        NotImplementedError
+            There is no memory, or the subclass forgot to offer it.
+        """
+        raise NotImplementedError(self._no_state())
+
+    def _no_state(self) -> str:
+        if self.has_memory:
+            return f"{self.name} declares has_memory=True but does not offer get_state and set_state"
+        return f"{self.name} has no memory, so it has no state to save"

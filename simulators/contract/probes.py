@@ -1,0 +1,66 @@
+"""Policies that an examiner of environments tries: some that must be accepted, and some that must not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from simulators.contract.policy_space import PolicySpace
+
+
+def feasible(space: PolicySpace, n: int) -> list[Any]:
+    """Return n feasible policies, spread over the space."""
+    rng = np.random.default_rng(20)
+    if space.size is not None:
+        rows = np.flatnonzero(space.contains(np.arange(space.size)))
+        return [int(row) for row in rng.choice(rows, size=n)]
+    assert space.bounds is not None
+    project: Callable[[Any], Any] = space.project
+    # A Latin hypercube: every entry is tried low and high.
+    spread = qmc.LatinHypercube(space.d, rng=rng).random(n)
+    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
+    return [project(lower + share * (upper - lower)) for share in spread]
+
+
+def infeasible(space: PolicySpace) -> list[tuple[Any, str]]:
+    """Return policies outside the space, each with what is wrong with it."""
+    if space.size is not None:
+        cases: list[tuple[Any, str]] = [
+            (space.size, "a candidate row beyond the last"),
+            (-1, "a negative candidate row"),
+        ]
+        barred = np.flatnonzero(~space.contains(np.arange(space.size)))
+        return cases + [(int(row), "a candidate outside the limits") for row in barred[:1]]
+    assert space.bounds is not None
+    inside = np.asarray(feasible(space, 1)[0], dtype=float)
+    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
+    above, missing = inside.copy(), inside.copy()
+    above[-1], missing[0] = upper[-1] + 1 + abs(upper[-1]), np.nan
+    cases = [
+        (above, f"a policy whose entry {space.labels[-1]!r} is above its bound"),
+        (missing, "a policy with a nan"),
+        (np.append(inside, inside[-1]), "a policy with an entry too many"),
+    ]
+    if space.constraint is not None:
+        sides = ((lower, upper), (upper, lower))
+        corners = [np.where(row > 0, a, b) for row in _rows(space) for a, b in sides]
+        breaking = [corner for corner in corners if not space.contains(corner[None])[0]]
+        cases += [
+            (corner, "a policy within bounds that breaks the linear constraint") for corner in breaking[:1]
+        ]
+    return cases
+
+
+def _rows(space: PolicySpace) -> NDArray[np.float64]:
+    assert space.constraint is not None
+    return np.atleast_2d(np.asarray(space.constraint.A, dtype=float))
+
+
+def text(policy: Any) -> str:
+    """Return a policy as a message shows it."""
+    array = np.asarray(policy)
+    return str(array) if array.ndim == 0 else "(" + ", ".join(f"{entry:.4g}" for entry in array) + ")"

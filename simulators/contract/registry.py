@@ -1,0 +1,215 @@
+"""Environments by name: what scenario files and the command line write instead of an import.
+
+A name is one of the registry's own, one that an installed package offers by an entry point of the group
+`policyloop.simulators`, or a target, such as `package.module:Class` or `folder/file.py:Class`.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import inspect
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from simulators.contract.environment import Environment
+from simulators.contract.targets import is_target, load_target
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+Factory = Callable[..., Environment]
+PLUGINS = "policyloop.simulators"
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+FUNCTIONS = (
+    "; a function that is named here must build an environment: "
+    "bridges.FunctionEnvironment makes one of a function that computes outcomes"
+)
+
+# "module:attribute" strings are imported when first made, so that listing names costs nothing.
+_factories: dict[str, Factory | str] = {
+    "flu-abm": "simulators.flu.abm:FluABM",
+    "flu-ode": "simulators.flu.ode:FluODE",
+    "synthetic": "simulators.synthetic.synthetic:Synthetic",
+    "weather": "simulators.weather.sensor_network:SensorNetwork",
+    "weather-live": "simulators.weather.live:WeatherLive",
+}
+
+
+def names() -> list[str]:
+    """Return the names that :func:`make` knows, sorted.
+
+    Returns
+    -------
+    list of str
+    """
+    return sorted({*_factories, *plugins()})
+
+
+@cache
+def plugins() -> dict[str, EntryPoint]:
+    """Return what installed packages offer by entry points, by name. Nothing of theirs is imported.
+
+    A name of the registry's own is not theirs to take.
+
+    Returns
+    -------
+    dict of str to importlib.metadata.EntryPoint
+    """
+    from importlib.metadata import entry_points  # slow to import
+
+    offered = {point.name: point for point in entry_points(group=PLUGINS) if point.name not in _factories}
+    # Those of our own package are the adapters to foreign simulators; nobody else takes their names.
+    own = [point for point in entry_points(group=PLUGINS) if point.dist and point.dist.name == "policyloop"]
+    return offered | {point.name: point for point in own}
+
+
+def register(name: str, factory: Factory | str) -> None:
+    """Add an environment to the registry.
+
+    Parameters
+    ----------
+    name : str
+        The name for scenario files.
+    factory : callable or str
+        A class or function that returns an :class:`~simulators.Environment`, or where to import it from when
+        it is needed, ``"module:attribute"``.
+
+    Raises
+    ------
+    ValueError
+        The name is empty or belongs to another factory, or the string has no colon.
+    """
+    if not name:
+        raise ValueError("an environment's name must not be empty")
+    if isinstance(factory, str) and ":" not in factory:
+        raise ValueError(f"factory {factory!r} of environment {name!r} must read 'module:attribute'")
+    if name in _factories and _factories[name] != factory:
+        raise ValueError(f"environment {name!r} is already registered")
+    _factories[name] = factory
+
+
+def make(name: str, **options: Any) -> Environment:
+    """Build an environment by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`, or a target: `package.module:Class`, `folder/file.py:Class`, or the same with a
+        function that returns an environment, or with an environment, which is copied.
+    **options
+        Passed to the environment; each is documented there. ``seed`` fixes the world of an environment that
+        draws one.
+
+    Returns
+    -------
+    Environment
+        With ``name`` set to the registry's name, if it has one.
+
+    Raises
+    ------
+    ValueError
+        Unknown name or option (the message gives the nearest valid one), a plug-in or target that cannot be
+        imported, a required option left out, a value that the environment refuses, or one that asks to exit.
+    """
+    factory = _factory(name)
+    accepted, open_ended, required = _parameters(factory)
+    unknown = [option for option in options if option not in accepted]
+    if unknown and not open_ended:
+        raise _unknown(name, unknown[0], accepted)
+    makes = FUNCTIONS if is_target(name) and inspect.isfunction(factory) else ""
+    for option in required:
+        if option not in options:
+            meant = difflib.get_close_matches(option, unknown, n=1, cutoff=0.5)
+            hint = f"; {meant[0]!r} is none of its options" if meant else makes
+            raise ValueError(f"environment {name!r} needs the option {option!r}{hint}")
+    try:
+        environment = factory(**options)
+    except TypeError as error:
+        # What is passed on, from **options to another class, is known to be wrong when it has arrived.
+        refused = re.search(r"(?:unexpected keyword|multiple values for) argument '(.*?)'", str(error))
+        if refused and refused[1] in set(options).difference(inspect.signature(factory).parameters):
+            known = [option for option in accepted if option != refused[1]]
+            raise _unknown(name, refused[1], known) from error
+        raise
+    except SystemExit as end:
+        raise ValueError(f"{name}: the simulator asked to exit ({end.code}) when it was made") from end
+    if not isinstance(environment, Environment):
+        kind = type(environment).__name__
+        raise ValueError(f"environment {name!r} must be a simulators.Environment, not of type {kind}{makes}")
+    if name in names():
+        environment.name = name
+    return environment
+
+
+def _factory(name: str) -> Factory:
+    """Return what makes the environment of a name."""
+    if name in _factories:
+        known = _factories[name]
+        return load_target(known) if isinstance(known, str) else known
+    if name in plugins():
+        point = plugins()[name]
+        try:
+            loaded = point.load()
+        except (Exception, SystemExit) as error:
+            package = point.dist.name if point.dist else point.module
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ValueError(
+                f"environment {name!r}, a plug-in of {package}, cannot be imported: {why}"
+            ) from error
+    elif is_target(name):
+        loaded = load_target(name)
+    else:
+        raise ValueError(
+            f"unknown environment {name!r}{_nearest(name, names())}; known: {', '.join(names())}"
+        )
+    if isinstance(loaded, Environment):
+        return lambda: _copied(name, loaded)
+    if not callable(loaded):
+        raise ValueError(f"environment {name!r} must name a class or a function, not {loaded!r}")
+    return loaded  # type: ignore[no-any-return]
+
+
+def _copied(name: str, environment: Environment) -> Environment:
+    try:
+        return copy.deepcopy(environment)
+    except Exception as error:
+        raise ValueError(
+            f"environment {name!r} cannot be copied, as every trial needs one of its own: "
+            f"{' '.join(str(error).split())}; name a function that builds it instead"
+        ) from error
+
+
+def _parameters(factory: Factory) -> tuple[list[str], bool, list[str]]:
+    """Return the names a factory accepts, whether it takes any other, and those it cannot do without.
+
+    Among the accepted ones are those of the classes above, to which a class passes on what it does not know.
+    """
+    above = [vars(cls).get("__init__") for cls in getattr(factory, "__mro__", ())[1:]]
+    levels = [list(inspect.signature(level).parameters.values()) for level in (factory, *filter(None, above))]
+    accepted: list[str] = []
+    for parameters in levels:
+        accepted += [p.name for p in parameters if p.kind in NAMED and p.name not in ("self", *accepted)]
+        if not _open_ended(parameters):
+            break
+    required = [p.name for p in levels[0] if p.kind in NAMED and p.default is p.empty]
+    return accepted, _open_ended(levels[0]), required
+
+
+def _open_ended(parameters: list[inspect.Parameter]) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _unknown(name: str, option: str, accepted: list[str]) -> ValueError:
+    known = ", ".join(accepted) or "none"
+    return ValueError(
+        f"environment {name!r} has no option {option!r}{_nearest(option, accepted)}; accepted: {known}"
+    )
+
+
+def _nearest(word: str, words: list[str]) -> str:
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    return f" (nearest: {close[0]!r})" if close else ""

@@ -1,0 +1,156 @@
+"""Checks of the parameters that a user may write into a scenario file.
+
+Each says in one line what is wrong and what is accepted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simulators.arrays import Array
+
+
+def number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf) -> float:
+    """Return a finite number above one limit and not below another.
+
+    Raises
+    ------
+    ValueError
+        Anything else; names the parameter, the value and what is accepted.
+    """
+    accepted = "a finite number"
+    if above > -np.inf:
+        accepted += f" > {above:g}"
+    elif least > -np.inf:
+        accepted += f" >= {least:g}"
+    if isinstance(value, bool | str) or np.ndim(value) != 0:
+        raise ValueError(f"{name}={value!r} must be {accepted}")
+    try:
+        x = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}={value!r} must be {accepted}") from None
+    if not (np.isfinite(x) and x > above and x >= least):
+        raise ValueError(f"{name}={value!r} must be {accepted}")
+    return x
+
+
+def per_group(
+    name: str,
+    value: Any,
+    groups: Sequence[str],
+    *,
+    above: float = -np.inf,
+    least: float = -np.inf,
+    most: float = np.inf,
+) -> Array:
+    """Return one number a group, from as many numbers or from one for all.
+
+    Returns
+    -------
+    (J,) array
+
+    Raises
+    ------
+    ValueError
+        A wrong length, or an entry that is missing, not a number or outside its limits; names the group.
+    """
+    accepted = "a finite number"
+    if above > -np.inf:
+        accepted += f" > {above:g}"
+    elif least > -np.inf:
+        accepted += f" >= {least:g}"
+    if most < np.inf:
+        accepted += f" and <= {most:g}"
+    try:
+        x = np.array("" if value is None else value, dtype=float)  # NumPy would make nan of None
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={value!r} must be one number, or {len(groups)} of them") from None
+    if x.shape not in ((), (len(groups),)):
+        raise ValueError(
+            f"{name} must be one number, or {len(groups)} of them, one a group; got shape {x.shape}"
+        )
+    x = np.array(np.broadcast_to(x, (len(groups),)))
+    for group, entry in zip(groups, x, strict=True):
+        if not (np.isfinite(entry) and entry > above and least <= entry <= most):
+            raise ValueError(f"{name} of group {group!r} is {entry:g}; it must be {accepted}")
+    return x
+
+
+def nonnegative_matrix(name: str, value: Any, groups: Sequence[str]) -> Array:
+    """Return a square matrix with one row and one column a group and no negative or missing entry.
+
+    Returns
+    -------
+    (J, J) array
+
+    Raises
+    ------
+    ValueError
+        Another shape, or a negative or missing entry; names its row and column.
+    """
+    J = len(groups)
+    try:
+        x = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be a {J} x {J} matrix of numbers, one row and column a group"
+        ) from None
+    if x.shape != (J, J):
+        raise ValueError(
+            f"{name} must be a {J} x {J} matrix, one row and column a group; got shape {x.shape}"
+        )
+    for i, j in np.argwhere(~(np.isfinite(x) & (x >= 0))):
+        raise ValueError(
+            f"{name}: row {groups[i]!r}, column {groups[j]!r} is {x[i, j]:g}; it must be a finite number >= 0"
+        )
+    return x
+
+
+def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
+    """Return a value that is among the accepted ones.
+
+    Raises
+    ------
+    ValueError
+        It is not; lists them, the nearest first when it is a word.
+    """
+    if value not in accepted or isinstance(value, bool):
+        words = [word for word in accepted if isinstance(word, str)]
+        close = difflib.get_close_matches(str(value), words, n=1)
+        nearest = f" (nearest: {close[0]!r})" if close else ""
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, accepted))}{nearest}")
+    return value
+
+
+def whole(name: str, value: Any, *, least: int = 1) -> int:
+    """Return a whole number that is not below a limit.
+
+    Raises
+    ------
+    ValueError
+        Anything else; names the parameter, the value and what is accepted.
+    """
+    try:
+        x = number(name, value, least=least)
+    except ValueError:
+        x = np.nan
+    if x != np.floor(x):
+        raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
+    return int(x)
+
+
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """Return the seed of a world as a sequence from which streams are spawned.
+
+    Raises
+    ------
+    ValueError
+        Neither a SeedSequence nor a whole number >= 0.
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    return np.random.SeedSequence(whole("seed", seed, least=0))

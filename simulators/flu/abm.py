@@ -1,0 +1,399 @@
+"""A flu season among persons as an environment: a policy goes in, noisy sick days by age group come out.
+
+The groups, the unit and the policy space are those of :class:`simulators.FluODE`, so that a scenario swaps
+one for the other by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds, LinearConstraint
+
+from simulators.arrays import Array
+from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
+from simulators.contract.policy_space import PolicySpace
+from simulators.contract.validation import number, per_group, whole
+from simulators.flu.mean_field import ode_options
+from simulators.flu.ode import FluODE
+from simulators.flu.season.durations import durations
+from simulators.flu.season.model import LATENT_PERIOD, FluModel
+from simulators.population.population import cached_population
+
+PILOT_POLICIES, PILOT_SEASONS = 4, 4
+"""Seasons from which the noise of a single season is estimated: so many policies, so many seasons of each."""
+
+PILOT_SEED = 20
+"""Of the pilot: it belongs to the world, and does not change with the noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Season:
+    """What one season brought.
+
+    Attributes
+    ----------
+    sick_days : (J,) array
+        Person-days infectious in each group, by person of the whole population.
+    attack_rate : (J,) array
+        Share of each group infected.
+    infectious : (days + 1, J) array
+        Persons infectious on the days 0, 1, ..
+    immune : (N,) array of bool
+        Who leaves the season immune.
+    """
+
+    sick_days: Array
+    attack_rate: Array
+    infectious: NDArray[np.int64]
+    immune: NDArray[np.bool_]
+
+
+class FluABM(Environment):
+    """Sick days per person in a season of flu, by age group, simulated person by person.
+
+    ``f_j(x)`` is the expected number of days that persons of group j spend infectious, divided by the number
+    of all persons; the objective is the sum over groups, to be minimised. A step simulates ``replicates``
+    seasons of :class:`~simulators.flu.season.model.FluModel` and returns their mean with its noise variance.
+    The seeds of the seasons come from the noise stream that :meth:`reset` restarts, so that all agents of a
+    trial face the same chance in a round; and chance is tied to persons and contacts, so that two policies
+    are compared on the same chance too (common random numbers).
+
+    Parameters
+    ----------
+    persons : int, default 10,000
+        Size N of the population.
+    replicates : int, default 1
+        Seasons a step.
+    seed : int, default 0
+        Of the world: persons and their contacts.
+    intervention : {"vaccination", "treatment"}, default "vaccination"
+        What ``x_j`` is: the share of the group vaccinated, or the probability a day that an infectious person
+        of the group is removed.
+    groups : {5, 9}, default 5
+        Number J of age groups.
+    contacts : str, matrix or mapping, default "mistry-2021-oregon"
+        Contacts per day, as in :func:`~simulators.population.population.build_population`.
+    layer_weights : mapping of str to float, optional
+        How readily a contact of a setting transmits, relative to the others; 1 by default.
+    susceptibility, efficacy, r0, budget, budget_weights, bounds
+        As in :class:`~simulators.FluODE`; an ``r0`` of 0 is accepted too.
+    vaccine, vaccination_day, latent_period, infectious_period, initial_infected, days
+        As in :class:`~simulators.flu.season.model.FluModel`. At least 50 persons are infected at the start
+        unless ``initial_infected`` says otherwise.
+    school_closure : float, default 0
+        Longest closure of schools, in days. Above 0 the policy has one more entry, ``school closure``.
+    closure_day : int, default 15
+        The first day on which schools close.
+    closure_cost : float, default 0.01
+        What a day of closure adds to the objective, in sick days per person.
+    carry_over : float, default 0
+        Share of those who leave a season immune (they had the flu, or were immune before) who are still
+        immune in the next. Above 0 the environment has a memory; every replicate has a history of its own.
+    noise_variance : float or (J,) array-like, optional
+        Variance of one season's sick days. By default that of the replicates; for a single one, of a pilot:
+        four seasons each under four policies spread over the space, once, when it is first asked for.
+
+    Raises
+    ------
+    ValueError
+        One line with the parameter, its value and what is accepted.
+
+    Attributes
+    ----------
+    population : Population
+    r0 : float
+        Reproduction number with nobody vaccinated; by default that of the ODE.
+
+    Notes
+    -----
+    An outcome's ``info`` holds, as means over the replicates, ``attack_rate`` (J,), ``attack_rate_total``,
+    ``days`` and ``infected`` (days + 1, J), the epidemic curve in persons, and ``peak_day``, the day on which
+    most are infectious (1 in a season that never has more than the initially infected; the peak of the mean
+    curve may lie elsewhere); besides ``replicates`` (r, J), the attack rates of each, ``seeds`` (r,), and
+    ``failed``, the seed, policy and cause of each replicate that failed.
+    """
+
+    sense: Literal["minimize", "maximize"] = "minimize"
+    objective_unit = "sick days per person"
+
+    def __init__(
+        self,
+        *,
+        persons: int = 10_000,
+        replicates: int = 1,
+        seed: int | np.random.SeedSequence = 0,
+        intervention: Literal["vaccination", "treatment"] = "vaccination",
+        groups: Literal[5, 9] = 5,
+        contacts: Any = "mistry-2021-oregon",
+        layer_weights: Mapping[str, float] | None = None,
+        susceptibility: ArrayLike | None = None,
+        efficacy: ArrayLike | None = None,
+        r0: float | None = None,
+        budget: float | str | None = "default",
+        budget_weights: ArrayLike | None = None,
+        bounds: Any = None,
+        vaccine: Literal["all-or-nothing", "leaky"] = "all-or-nothing",
+        vaccination_day: int = 0,
+        latent_period: Any = LATENT_PERIOD,
+        infectious_period: Any = None,
+        initial_infected: ArrayLike | None = None,
+        days: int = 365,
+        school_closure: float = 0.0,
+        closure_day: int = 15,
+        closure_cost: float = 0.01,
+        carry_over: float = 0.0,
+        noise_variance: ArrayLike | None = None,
+    ) -> None:
+        period = None
+        if infectious_period is not None:
+            period = float(durations("infectious_period", infectious_period, 1).mean[0])
+        ode = FluODE(
+            intervention=intervention,
+            groups=groups,
+            susceptibility=susceptibility,
+            efficacy=efficacy,
+            infectious_period=period,
+            r0=None if r0 is not None and number("r0", r0, least=0) == 0 else r0,
+            budget=budget,
+            budget_weights=budget_weights,
+            bounds=bounds,
+        )
+        self.groups, self.group_units = ode.groups, ode.group_units
+        self.vaccinates = ode.vaccinates
+        self.r0 = 0.0 if r0 == 0 else ode.r0
+        self.replicates = whole("replicates", replicates)
+        self.closure_cost = number("closure_cost", closure_cost, least=0)
+        self.carry_over = number("carry_over", carry_over, least=0)
+        if self.carry_over > 1:
+            raise ValueError(f"carry_over={carry_over!r} must be a share, 0..1")
+        self.has_memory = self.carry_over > 0
+        self._noise_variance = (
+            None
+            if noise_variance is None
+            else per_group("noise_variance", noise_variance, self.groups, least=0)
+        )
+        self.longest_closure = number("school_closure", school_closure, least=0)
+        self._adopt_policy_space(ode)
+
+        self.seed = seed
+        self.population = cached_population(persons, seed, contacts, groups, layer_weights)
+        for name, size in zip(self.groups, self.population.sizes, strict=True):
+            if size == 0:
+                raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
+        self._options: dict[str, Any] = {
+            "r0": self.r0,
+            "susceptibility": ode.susceptibility,
+            "efficacy": ode.efficacy,
+            "latent_period": latent_period,
+            "infectious_period": ode.infectious_period if infectious_period is None else infectious_period,
+            "vaccine": vaccine,
+            "vaccination_day": vaccination_day,
+            "closure_day": closure_day,
+            "initial_infected": initial_infected,
+            "days": days,
+        }
+        self._immune: list[NDArray[np.bool_] | None] = [None] * self.replicates
+        assert self.policy_space.bounds is not None
+        self.model(self.policy_space.bounds.lb, seed=0)  # refuses what is wrong with the options
+
+    def reset(self, seed: Seed = None) -> None:
+        """Restart the noise, and forget the immunity of earlier seasons."""
+        super().reset(seed)
+        self._immune = [None] * self.replicates
+
+    def model(self, policy: Any, seed: int, immune: NDArray[np.bool_] | None = None) -> FluModel:
+        """Return the Mesa model of a season on its day 0.
+
+        Parameters
+        ----------
+        policy : (d,) array-like
+            The policy.
+        seed : int
+            Of the season.
+        immune : (N,) array of bool, optional
+            Persons immune from earlier seasons.
+
+        Returns
+        -------
+        FluModel
+        """
+        x = np.asarray(policy, dtype=float)
+        J = len(self.groups)
+        rates: dict[str, Any] = {"coverage" if self.vaccinates else "treatment": x[:J]}
+        closure = float(x[J]) if self.longest_closure else 0.0
+        return FluModel(
+            self.population, **rates, school_closure=closure, immune=immune, seed=seed, **self._options
+        )
+
+    def step(self, policy: Any) -> Outcomes:
+        """Simulate the replicates of a season.
+
+        Parameters
+        ----------
+        policy : (d,) array-like
+            Coverage (vaccination) or probability of removal a day (treatment) of each group, and the days of
+            school closure where that is part of the policy.
+
+        Returns
+        -------
+        Outcomes
+            Mean sick days per person by group over the replicates that did not fail, and its noise variance.
+
+        Raises
+        ------
+        ValueError
+            The policy is outside the space; names the entry, its value and its bound.
+        SimulationError
+            Every replicate failed; carries the policy and the first one's seed.
+        """
+        x = self.policy_space.check(policy)
+        seeds = [int(seed) for seed in self.rng.integers(2**63, size=self.replicates)]
+        seasons, failed = [], []
+        for r, seed in enumerate(seeds):
+            try:
+                season = self._season(x, seed, self._immune[r])
+            except Exception as error:  # the others are worth keeping
+                failed.append(
+                    {"seed": seed, "policy": x.tolist(), "cause": f"{type(error).__name__}: {error}"}
+                )
+                continue
+            seasons.append(season)
+            if self.has_memory:
+                self._immune[r] = season.immune
+        if not seasons:
+            raise SimulationError(
+                f"all {self.replicates} replicates failed; the first: {failed[0]['cause']}",
+                policy=x,
+                seed=seeds[0],
+            )
+        infected = np.mean([season.infectious for season in seasons], axis=0)
+        attack = np.array([season.attack_rate for season in seasons])
+        mean_attack = attack.mean(axis=0)
+        info = {
+            "attack_rate": mean_attack,
+            "attack_rate_total": float(mean_attack @ self.population.sizes / self.population.persons),
+            "days": np.arange(float(len(infected))),
+            "infected": infected,
+            "peak_day": float(np.mean([np.argmax(season.infectious.sum(axis=1)) for season in seasons])),
+            "replicates": attack,
+            "seeds": seeds,
+            "failed": failed,
+        }
+        values = np.array([season.sick_days for season in seasons])
+        return Outcomes(values.mean(axis=0), self._variance_of_mean(values), info)
+
+    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
+        """Return the sick days of all groups, and what the closure of schools costs on top."""
+        total = super().compose(outcomes, policies)
+        if self.longest_closure:
+            total = total + self.closure_cost * np.asarray(policies, dtype=float)[..., -1]
+        return total
+
+    def weights(self, policies: ArrayLike) -> Array:
+        """Return ones: the sick days of every group count alike."""
+        return np.ones((len(np.asarray(policies)), len(self.groups)))
+
+    def get_state(self) -> Any:
+        """Return who is immune in each replicate, (r, N), and the state of the noise stream."""
+        if not self.has_memory:
+            return super().get_state()
+        nobody = np.zeros(self.population.persons, dtype=bool)
+        immune = np.array([nobody if immune is None else immune for immune in self._immune])
+        return {"immune": immune, "noise": self.rng.bit_generator.state}
+
+    def set_state(self, state: Any) -> None:
+        """Restore what :meth:`get_state` returned."""
+        if not self.has_memory:
+            super().set_state(state)
+            return
+        self._immune = [np.array(immune, dtype=bool) for immune in state["immune"]]
+        self.rng.bit_generator.state = state["noise"]
+
+    def counterpart(self, name: str) -> dict[str, Any]:
+        """Return the options under which another environment describes this world.
+
+        Parameters
+        ----------
+        name : str
+            Of the environment, as for :func:`simulators.make`.
+
+        Returns
+        -------
+        dict
+            Options of ``flu-ode``; empty for any other.
+        """
+        if name != "flu-ode":
+            return {}
+        return ode_options(self.population, self.policy_space, self._options, self.vaccinates)
+
+    @cached_property
+    def pilot_variance(self) -> Array:
+        """Variance of one season's sick days by group, (J,), pooled over a few policies."""
+        rng = np.random.default_rng(PILOT_SEED)
+        bounds = self.policy_space.bounds
+        assert bounds is not None
+        raw = rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d))
+        variances = [
+            np.var(
+                [
+                    self._season(self.policy_space.project(x), int(seed), None).sick_days
+                    for seed in rng.integers(2**63, size=PILOT_SEASONS)
+                ],
+                axis=0,
+                ddof=1,
+            )
+            for x in raw
+        ]
+        pooled: Array = np.mean(variances, axis=0)
+        return pooled
+
+    def _season(self, x: Array, seed: int, immune: NDArray[np.bool_] | None) -> Season:
+        model = self.model(x, seed, immune)
+        model.run_model()
+        curve = np.zeros((model.days + 1, len(self.groups)), dtype=np.int64)
+        recorded = [model.datacollector.model_vars[f"infectious {name}"] for name in self.groups]
+        curve[1 : model.day + 1] = np.transpose(recorded)
+        return Season(
+            sick_days=np.array([group.sick_days for group in model.groups]) / self.population.persons,
+            attack_rate=np.array([group.attack_rate for group in model.groups]),
+            infectious=curve,
+            immune=model.still_immune(self.carry_over),
+        )
+
+    def _variance_of_mean(self, values: Array) -> Array:
+        """Return the noise variance of the mean of (r, J) seasons' sick days."""
+        r = len(values)
+        if self._noise_variance is not None:
+            return self._noise_variance / r
+        if r == 1:
+            return self.pilot_variance.copy()
+        variance: Array = values.var(axis=0, ddof=1) / r
+        return variance
+
+    def _adopt_policy_space(self, ode: FluODE) -> None:
+        """Take the ODE's policies, with one more entry where schools may close."""
+        space = ode.policy_space
+        assert space.bounds is not None
+        lower, upper = space.bounds.lb, space.bounds.ub
+        if not self.vaccinates and not (lower.min() > 0 and upper.max() <= 1):
+            raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
+        self.policy_space = space
+        self.current_policy, self.current_policy_label = ode.current_policy, ode.current_policy_label
+        if not self.longest_closure:
+            return
+        limits = space.constraint
+        self.policy_space = PolicySpace(
+            (*space.labels, "school closure"),
+            (*space.units, "days"),
+            bounds=Bounds(np.append(lower, 0.0), np.append(upper, self.longest_closure)),
+            constraint=limits
+            and LinearConstraint(np.hstack([np.atleast_2d(limits.A), [[0.0]]]), limits.lb, limits.ub),
+        )
+        if self.current_policy is not None:
+            self.current_policy = np.append(self.current_policy, 0.0)

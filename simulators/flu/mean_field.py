@@ -1,0 +1,63 @@
+"""The ODE of an epidemic among persons: the season of `flu-ode` that describes the same town on average."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simulators.contract.policy_space import PolicySpace
+from simulators.flu.season.durations import durations
+from simulators.flu.season.start import initially_infected
+from simulators.population.population import Population
+
+NO_TRANSMISSION = 1e-9
+"""The ODE's reproduction number where nobody infects anybody, for it takes none of 0."""
+
+
+def ode_options(
+    population: Population, space: PolicySpace, season: Mapping[str, Any], vaccinates: bool
+) -> dict[str, Any]:
+    """Return the options under which :class:`~simulators.FluODE` has the same people, contacts and policies.
+
+    Parameters
+    ----------
+    population : Population
+        Persons and contacts; the ODE gets their numbers by group, and the mean contacts of the network.
+    space : PolicySpace
+        Bounds and budget.
+    season : mapping
+        Options of :class:`~simulators.flu.season.model.FluModel`: ``r0``, ``susceptibility``, ``efficacy``,
+        ``infectious_period``, ``initial_infected``, ``days``.
+    vaccinates : bool
+        Vaccination, not treatment.
+
+    Returns
+    -------
+    dict
+    """
+    J = len(population.groups)
+    sizes, infected = population.sizes, season["initial_infected"]
+    if infected is None:
+        infected = initially_infected(population.groups, sizes)
+    assert space.bounds is not None
+    options: dict[str, Any] = {
+        "intervention": "vaccination" if vaccinates else "treatment",
+        "groups": J,
+        "contacts": population.network.contact_matrix(),
+        "population": sizes.astype(float),
+        "susceptibility": season["susceptibility"],
+        "infectious_period": float(durations("infectious_period", season["infectious_period"], J).mean[0]),
+        "r0": season["r0"] or NO_TRANSMISSION,
+        "initial_infected": np.asarray(infected, dtype=float),
+        "bounds": (space.bounds.lb[:J], space.bounds.ub[:J]),
+        "budget": "none",
+        "days": season["days"],
+    }
+    if vaccinates:
+        options["efficacy"] = season["efficacy"]
+    if space.constraint is not None:
+        options["budget"] = float(np.atleast_1d(space.constraint.ub)[0])
+        options["budget_weights"] = np.atleast_2d(space.constraint.A)[0, :J]
+    return options

@@ -1,0 +1,1 @@
+"""One flu season among persons: the Mesa model, and what it is made of."""

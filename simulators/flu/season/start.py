@@ -1,0 +1,106 @@
+"""Who starts a season infected, and other whole numbers made of shares."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulators.arrays import Array
+from simulators.contract.validation import per_group
+from simulators.flu import tables
+from simulators.population import survey
+
+Integers = NDArray[np.int64]
+
+LEAST_INFECTED = 50
+"""Persons infected at the start, at least: with fewer, whether there is an epidemic at all is chance."""
+
+
+def whole_numbers(values: Array) -> Integers:
+    """Return whole numbers next to the values whose sum is the rounded sum (largest remainders).
+
+    Parameters
+    ----------
+    values : (J,) array
+        Not negative.
+
+    Returns
+    -------
+    (J,) array of int
+    """
+    lower = np.floor(values + 1e-9).astype(np.int64)
+    missing = int(np.floor(values.sum() + 0.5)) - int(lower.sum())
+    remainders = lower - values
+    lower[np.argsort(remainders, kind="stable")[: max(missing, 0)]] += 1
+    return lower
+
+
+def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
+    """Return how many persons of each group are infected on day 0, unless told otherwise.
+
+    The shares of the ODE's vaccination season, 0.34 % of all; but 50 persons at least, or everybody where
+    there are fewer.
+
+    Parameters
+    ----------
+    groups : tuple of str
+        Names of the J groups, those of one of :data:`survey.AGES`.
+    sizes : (J,) array of int
+        Persons.
+
+    Returns
+    -------
+    (J,) array of int
+    """
+    table = survey.AGES[len(groups)]
+    shares = tables.SEASON_SEEDING * table.initial_infected / table.population
+    expected = shares * sizes
+    least = min(LEAST_INFECTED, int(sizes.sum()))
+    if 0 < expected.sum() < least:
+        expected *= least / expected.sum()
+    return np.minimum(whole_numbers(expected), sizes)
+
+
+def numbers_infected(
+    given: ArrayLike | None, groups: tuple[str, ...], sizes: Integers, immune: Integers
+) -> Integers:
+    """Return how many persons of each group are infected on day 0: as told, or else as usual.
+
+    Parameters
+    ----------
+    given : float or (J,) array-like, optional
+        What the user says; by default :func:`initially_infected` of those who are not immune, with a warning
+        where they are more than a tenth of all.
+    groups : tuple of str
+        Names of the J groups.
+    sizes, immune : (J,) array of int
+        Persons, and how many of them are immune.
+
+    Returns
+    -------
+    (J,) array of int
+
+    Raises
+    ------
+    ValueError
+        More than there are; names the group.
+    """
+    susceptible = sizes - immune
+    if given is None:
+        usual = initially_infected(groups, susceptible)
+        if usual.sum() > sizes.sum() / 10:
+            warnings.warn(
+                f"{usual.sum()} of {sizes.sum()} persons are infected on day 0, more than a tenth of all: "
+                f"{LEAST_INFECTED} are in a small town unless initial_infected says otherwise",
+                stacklevel=4,  # whoever makes the model
+            )
+        return usual
+    numbers = per_group("initial_infected", given, groups, least=0)
+    for name, n, most in zip(groups, numbers, susceptible, strict=True):
+        if n > most:
+            raise ValueError(
+                f"initial_infected of group {name!r} is {n:g}; it must be at most the susceptible, {most}"
+            )
+    return whole_numbers(numbers)

@@ -1,0 +1,98 @@
+"""Random numbers that belong to something: draws tied to (seed, purpose, person, contact) by a hash.
+
+A generator hands out its numbers in the order of the questions, so that one infection more or less shifts all
+that follow. Here every number is a function of what it is for, and two seasons with the same seed differ only
+where the policies make them differ (common random numbers).
+
+The function is the finalizer of SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number
+generators", OOPSLA), applied to counters as SplitMix64 itself does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.arrays import Array
+
+Words = NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+
+
+def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.integer]) -> Words:
+    """Return one 64-bit word for each counter under its key.
+
+    Parameters
+    ----------
+    keys : uint64 or (n,) array of uint64
+        One key for all counters, or one each.
+    counters : (n,) array of int
+        Not negative.
+
+    Returns
+    -------
+    (n,) array of uint64
+        Word ``k`` is a function of key ``k`` and counter ``k`` alone, uniform over all 64-bit words.
+    """
+    x = counters.astype(np.uint64)
+    x += np.uint64(1)
+    x *= _GOLDEN
+    x += keys
+    shifted = np.right_shift(x, _30)
+    x ^= shifted
+    x *= _FIRST
+    x ^= np.right_shift(x, _27, out=shifted)
+    x *= _SECOND
+    x ^= np.right_shift(x, _31, out=shifted)
+    return x
+
+
+def stream(seed: int, purpose: int) -> np.uint64:
+    """Return the key under which a seed draws for one purpose.
+
+    Parameters
+    ----------
+    seed : int
+        0 to 2**64 - 1.
+    purpose : int
+        A number for what is drawn, not negative.
+    """
+    return np.uint64(words(np.array([seed], dtype=np.uint64), np.array([purpose]))[0])
+
+
+def uniforms(random_words: Words) -> Array:
+    """Return numbers in [0, 1) made of the upper 53 bits of each word."""
+    numbers: Array = (random_words >> _11).astype(np.float64) * 2.0**-53
+    return numbers
+
+
+def limits(probabilities: Array) -> Words:
+    """Return the words below which a draw has the given probability: ``draw < limit``.
+
+    It is the same event as ``uniforms(draw) < p``, or wider by less than 2**-52, so that many draws can be
+    sifted before any of them is turned into a number.
+    """
+    # The largest float below 2**64 bounds the limit: a probability of 1 would not fit.
+    return np.minimum((probabilities + 2.0**-52) * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
+
+
+def smallest(draws: Words, members: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Return the ``n`` members with the smallest draws: for a larger ``n``, these and more.
+
+    Parameters
+    ----------
+    draws : (m,) array of uint64
+        One for each member.
+    members : (m,) array of int
+        Persons to choose from.
+    n : int
+        From 1 to less than m.
+
+    Returns
+    -------
+    (n,) array of int
+    """
+    return members[np.argpartition(draws, n - 1)[:n]]

@@ -1,0 +1,272 @@
+"""A synthetic population: persons of an age, in households, schools and workplaces, with their contacts.
+
+Households, classes and teams say who could meet; the contact matrices say how many do. Household members all
+meet; of the pairs in a class or team, and of the pairs of the town at large for the community, as many as the
+matrix of the setting asks for each pair of age groups are chosen at random. Where a structure has fewer pairs
+than asked, the rest are random pairs of those who take part: guests at home, pupils of other classes, people
+of other teams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulators.arrays import Array
+from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.population import households, survey, tables, venues
+from simulators.population.ages import ages, group_shares
+from simulators.population.asked_contacts import ask
+from simulators.population.network import LARGEST_GRAPH, ContactNetwork, symmetric_from_keys
+from simulators.population.pairs import Keys, choose, count, fill, within
+from simulators.population.survey import SETTINGS
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+MOST_PERSONS = 100_000_000
+"""Persons above whom a population is refused: its contacts take 200 bytes a person."""
+
+SMALLEST_MATCHED = 100
+"""Persons from which on the contacts asked must be met.
+
+A handful of people cannot have contacts with five age groups in four settings: below this number everybody
+meets whom there is, and the table of the contacts achieved says how far off that is.
+"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Population:
+    """N persons, numbered household by household, and their contacts.
+
+    Attributes
+    ----------
+    age : (N,) int8 array
+        Years.
+    group : (N,) int8 array
+        Index of the age group.
+    groups : tuple of str
+        Names of the J age groups.
+    household : (N,) int32 array
+        Number of the household, ascending from 0.
+    school_class, workplace : (N,) int32 array
+        Number of the class, of pupils and staff, and of the workplace; -1 for none.
+    network : ContactNetwork
+        Layers ``household``, ``school``, ``work`` and ``community``.
+    """
+
+    age: NDArray[np.int8]
+    group: NDArray[np.int8]
+    groups: tuple[str, ...]
+    household: NDArray[np.int32]
+    school_class: NDArray[np.int32]
+    workplace: NDArray[np.int32]
+    network: ContactNetwork
+
+    def __repr__(self) -> str:
+        households = len(np.unique(self.household))
+        return f"Population(persons={self.persons}, {households=})"
+
+    @property
+    def persons(self) -> int:
+        """Number of persons N."""
+        return len(self.age)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Persons in each group, (J,)."""
+        return np.bincount(self.group, minlength=len(self.groups))
+
+    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
+        """Return the graph of the network, whose nodes have ``age`` and ``household`` besides."""
+        graph = self.network.to_networkx(largest)
+        for person, age, household in zip(graph, self.age.tolist(), self.household.tolist(), strict=True):
+            graph.nodes[person].update(age=age, household=household)
+        return graph
+
+
+def build_population(
+    persons: int,
+    *,
+    seed: int | np.random.SeedSequence = 0,
+    contacts: str | ArrayLike | Mapping[str, ArrayLike] = "mistry-2021-oregon",
+    groups: Literal[5, 9] = 5,
+    age_shares: ArrayLike | None = None,
+    weights: Mapping[str, float] | None = None,
+    household_sizes: Sequence[float] = tables.HOUSEHOLD_SIZES,
+    class_size: int = tables.CLASS_SIZE,
+    school_size: int = tables.SCHOOL_SIZE,
+    team_size: int = tables.TEAM_SIZE,
+    largest_workplace: int = tables.LARGEST_WORKPLACE,
+    tolerance: float = 0.1,
+) -> Population:
+    """Build a population and its contact network.
+
+    Parameters
+    ----------
+    persons : int
+        How many, N.
+    seed : int or numpy.random.SeedSequence, default 0
+        Equal seeds give the same population, bit for bit.
+    contacts : str, (J, J) array-like or mapping of str to (J, J) array-like, default "mistry-2021-oregon"
+        Contacts a day, row = age group of the person, column = group met: by setting (``household``,
+        ``school``, ``work``, ``community``), or of all settings, or a name of
+        :data:`simulators.population.survey.CONTACTS`. They are made reciprocal for the population (see
+        :meth:`AskedContacts.reciprocity <simulators.population.network.AskedContacts.reciprocity>`).
+        Those of Mistry 2021 are known for five groups, and are asked for those whatever ``groups`` is.
+    groups : {5, 9}, default 5
+        Number J of age groups.
+    age_shares : (J,) array-like, optional
+        Share of each group in the population, in any unit. By default those that the contacts go with:
+        Oregon's for Mistry 2021, else the US of 2012.
+    weights : mapping of str to float, optional
+        How readily a contact transmits, by setting, relative to the others; 1 where not given.
+    household_sizes : sequence of float, default US 2012
+        Shares of the households of 1, 2, .. persons.
+    class_size, school_size, team_size, largest_workplace : int, default 25, 500, 20, 1000
+        Pupils in a class and in a school, most persons in a team, persons in the largest workplace.
+    tolerance : float, default 0.1
+        Most contacts, as a share of those asked, that may be too many or too few over settings and pairs of
+        groups. In towns of fewer than 100 persons it is not applied.
+
+    Returns
+    -------
+    Population
+
+    Raises
+    ------
+    ValueError
+        One line with the parameter, its value and what is accepted; or how far the contacts asked are from
+        what can be had.
+    """
+    N = whole("persons", persons)
+    table = survey.AGES[choice("groups", groups, tuple(survey.AGES))]
+    class_size = whole("class_size", class_size)
+    team_size = whole("team_size", team_size)
+    largest_workplace = whole("largest_workplace", largest_workplace)
+    for name, size in {"persons": N, "largest_workplace": largest_workplace}.items():
+        if size > MOST_PERSONS:
+            raise ValueError(f"{name}={size} must be at most {MOST_PERSONS:,}")
+    school_size = whole("school_size", school_size, least=class_size)
+    size_shares = _size_shares(household_sizes)
+    if number("tolerance", tolerance, least=0) > 1:
+        raise ValueError(f"tolerance={tolerance!r} must be a share, 0..1")
+    layer_weights = _layer_weights(weights)
+    rng = _streams(seed)
+
+    by_age = ages(N, groups, group_shares(groups, contacts, age_shares))
+    age, household = households.settle(by_age, size_shares, rng["household"])
+    group = tables.group_of_age(groups)[age]
+    everybody = np.arange(N, dtype=np.int32)
+
+    homes = within(everybody, household, N)
+    pairs_at_home = count(homes, group, groups, N)
+    asked = ask(contacts, groups, np.bincount(group, minlength=groups), pairs_at_home + pairs_at_home.T)
+    if N >= SMALLEST_MATCHED:
+        _refuse(*asked.shortage(), tolerance)
+    asked_group = asked.parent.astype(np.int8)[group]
+
+    works = venues.employed(age, rng["jobs"])
+    pupils = venues.classes(age, class_size, school_size, rng["school"])
+    children = np.array(tables.FIRST_AGES[len(asked.groups)]) < tables.ADULT
+    meetings = asked.flows["school"][children].sum(axis=0)
+    school = venues.staff(pupils, age, asked_group, meetings, works, class_size, rng["school"])
+    school_class = school.by_person(N)
+    works &= (school_class < 0) | (pupils.by_person(N) >= 0)  # the staff work at school
+    workplaces, teams = venues.teams(np.flatnonzero(works), team_size, largest_workplace, rng["work"])
+
+    rosters = {"school": school, "work": teams}
+    layers = {}
+    for setting in SETTINGS:
+        edges = asked.edges(setting)
+        met: Keys = np.empty(0, dtype=np.int64)
+        taking_part = everybody
+        if setting == "household":
+            met = homes
+        elif setting in rosters:
+            taking_part = rosters[setting].persons
+            could_meet = within(taking_part, rosters[setting].place, N)
+            met = choose(could_meet, edges, asked_group, N, rng[setting])
+        others = fill(met, edges, taking_part, asked_group, N, rng[setting])
+        layers[setting] = symmetric_from_keys(N, np.concatenate((met, others)))
+
+    network = ContactNetwork(layers, layer_weights, group, table.groups, asked)
+    if N >= SMALLEST_MATCHED:
+        _refuse(*asked.distance(network), tolerance)
+    return Population(
+        age=age,
+        group=group,
+        groups=table.groups,
+        household=household,
+        school_class=school_class,
+        workplace=workplaces.by_person(N),
+        network=network,
+    )
+
+
+def _streams(seed: int | np.random.SeedSequence) -> dict[str, np.random.Generator]:
+    """Return a generator for each setting, and one for who works."""
+    given = seed_sequence(seed)
+    # A copy, since spawning from a sequence would change it.
+    fresh = np.random.SeedSequence(given.entropy, spawn_key=given.spawn_key, pool_size=given.pool_size)
+    names = (*SETTINGS, "jobs")
+    return dict(zip(names, map(np.random.default_rng, fresh.spawn(len(names))), strict=True))
+
+
+def _refuse(off: float, where: str, tolerance: float) -> None:
+    if off > tolerance:
+        raise ValueError(
+            f"contacts cannot be matched: {100 * off:.3g}% of those asked are too many or too few "
+            f"(tolerance={tolerance:g}), most of them in {where}"
+        )
+
+
+def _size_shares(given: Sequence[float]) -> Array:
+    names = [str(size) for size in range(1, np.size(given) + 1)]
+    shares = per_group("household_sizes", given, names, least=0, most=1)
+    if abs(shares.sum() - 1) > 1e-6:
+        raise ValueError(f"household_sizes={list(given)} must add up to 1, not {shares.sum():g}")
+    shares /= shares.sum()
+    return shares
+
+
+def _layer_weights(given: Mapping[str, float] | None) -> dict[str, float]:
+    weights = dict.fromkeys(SETTINGS, 1.0)
+    for setting, value in (given or {}).items():
+        weights[choice("weights", setting, SETTINGS)] = number(f"weights[{setting!r}]", value, least=0)
+    return weights
+
+
+def cached_population(persons: int, seed: Any, contacts: Any, groups: Any, weights: Any) -> Population:
+    """Return a population, or the same one again: the trials of a study often share it.
+
+    Parameters
+    ----------
+    persons, seed, contacts, groups, weights
+        As in :func:`~simulators.population.population.build_population`.
+
+    Returns
+    -------
+    Population
+        Not to be changed. Kept until another one is built.
+    """
+    if not (isinstance(contacts, str) and isinstance(seed, int) and isinstance(persons, int)):
+        return build_population(persons, seed=seed, contacts=contacts, groups=groups, weights=weights)
+    return _build_named(persons, seed, contacts, groups, None if weights is None else tuple(weights.items()))
+
+
+@lru_cache(maxsize=1)
+def _build_named(persons: int, seed: int, contacts: str, groups: Any, weights: Any) -> Population:
+    return build_population(
+        persons,
+        seed=seed,
+        contacts=contacts,
+        groups=groups,
+        weights=None if weights is None else dict(weights),
+    )

@@ -1,0 +1,135 @@
+"""Which column holds what, in which unit: checked before anything is read from it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from simulators.stations.units import UNITS
+
+PLACES = ("lon", "lat")
+QUANTITIES = (*PLACES, "temperature", "humidity", "dew_point", "wind", "id", "name", "time")
+
+
+def check_map(
+    columns: Mapping[str, str],
+    units: Mapping[str, str],
+    available: Sequence[str],
+    where: str,
+    header: str = "",
+) -> None:
+    """Check a column map and the declared units against a table's header.
+
+    Parameters
+    ----------
+    columns : mapping of quantity to column name
+        Needs lon, lat, temperature, wind, and humidity or dew_point; id, name and time may be there.
+    units : mapping of quantity to unit
+        One each of temperature, humidity, dew_point and wind that is mapped.
+    available : sequence of str
+        The table's columns.
+    where : str
+        The table, for messages.
+    header : str
+        The row of its header, for messages, as in ``"row 1: "``.
+
+    Raises
+    ------
+    ValueError
+        A quantity, column or unit that is unknown or left out; names it, and the nearest known one.
+    """
+    for quantity in columns:
+        if quantity not in QUANTITIES:
+            known = ", ".join(QUANTITIES)
+            raise ValueError(
+                f"{where}: unknown quantity {quantity!r}{nearest(quantity, QUANTITIES)}; known: {known}"
+            )
+    for quantity in (*PLACES, "temperature", "wind"):
+        if quantity not in columns:
+            raise ValueError(f"{where}: no column is named for {quantity}")
+    if "humidity" not in columns and "dew_point" not in columns:
+        raise ValueError(f"{where}: no column is named for humidity or dew_point; one of them is needed")
+    for quantity, column in columns.items():
+        if column not in available:
+            there = ", ".join(map(repr, available))
+            raise ValueError(
+                f"{where}: {header}no column {column!r} for {quantity}{nearest(column, available)}; "
+                f"there are: {there}"
+            )
+        if list(available).count(column) > 1:
+            raise ValueError(f"{where}: {header}column {column!r} for {quantity} is there more than once")
+        accepted = UNITS.get(quantity)
+        if accepted and units.get(quantity) not in accepted:
+            given = f"unit {units[quantity]!r}" if quantity in units else "no unit"
+            raise ValueError(
+                f"{where}: column {column!r} for {quantity} has {given}; accepted: {', '.join(accepted)}"
+            )
+    for quantity in units:
+        if quantity not in columns:
+            raise ValueError(f"{where}: a unit is given for {quantity!r}, but no column")
+
+
+def nearest(word: str, words: Sequence[str]) -> str:
+    """Return a hint at the known word nearest to a mistyped one, or nothing."""
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    return f" (nearest: {close[0]!r})" if close else ""
+
+
+LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    "noaa-metar": (
+        {
+            "id": "station_id",
+            "name": "name",
+            "lon": "lon",
+            "lat": "lat",
+            "time": "time_utc",
+            "temperature": "temp_f",
+            "humidity": "rh_percent",
+            "wind": "wind_mph",
+        },
+        {"temperature": "degF", "humidity": "percent", "wind": "mph"},
+    ),
+    "openweathermap-table": (
+        {
+            "id": "id",
+            "name": "name",
+            "lon": "lon",
+            "lat": "lat",
+            "time": "time_unix",
+            "temperature": "temp_k",
+            "humidity": "humidity_percent",
+            "wind": "wind_speed_ms",
+        },
+        {"temperature": "K", "humidity": "percent", "wind": "m/s", "time": "unix"},
+    ),
+    "station-set": (
+        {
+            "id": "ids",
+            "name": "names",
+            "lon": "lon",
+            "lat": "lat",
+            "time": "time",
+            "temperature": "temperature",
+            "humidity": "humidity",
+            "wind": "wind",
+        },
+        {"temperature": "K", "humidity": "percent", "wind": "m/s"},
+    ),
+}
+"""Columns and units by name: the default snapshot, the bulk file of OpenWeatherMap as a table, and what
+:meth:`simulators.stations.Stations.to_dataframe` makes."""
+
+
+def known_layout(header: Sequence[str]) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
+    """Return the columns and units of a known table, or None.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns, some of which may not be mapped.
+
+    Returns
+    -------
+    (columns, units) or None
+    """
+    return next((layout for layout in LAYOUTS.values() if set(layout[0].values()) <= set(header)), None)

@@ -1,0 +1,117 @@
+"""Units of weather readings: what importers accept and what formulas ask for.
+
+What is converted to another than the canonical unit (K, percent, m/s) is rounded to nine decimals, far below
+any reading's resolution, so that 50 degF turned into kelvin and back is 50 degF again: formulas change at
+round numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simulators.arrays import Array
+from simulators.contract.validation import choice
+
+# unit: (what is added to a reading, what the sum is multiplied by) on the way to the canonical unit
+_TO_KELVIN = {"K": (0.0, 1.0), "degC": (273.15, 1.0), "degF": (459.67, 5.0 / 9.0)}
+_TO_METRES_PER_SECOND = {
+    "m/s": (0.0, 1.0),
+    "km/h": (0.0, 1.0 / 3.6),
+    "mph": (0.0, 0.44704),
+    "kt": (0.0, 1852.0 / 3600.0),
+}
+_TO_PERCENT = {"percent": (0.0, 1.0), "fraction": (0.0, 100.0)}
+
+UNITS = {
+    "temperature": _TO_KELVIN,
+    "dew_point": _TO_KELVIN,
+    "humidity": _TO_PERCENT,
+    "wind": _TO_METRES_PER_SECOND,
+}
+"""The units of each quantity that :func:`convert` knows; the first is the canonical one."""
+
+_DECIMALS = 9
+
+
+def convert(values: ArrayLike, quantity: str, unit: str, to: str | None = None) -> Array:
+    """Convert readings from one unit to another.
+
+    Parameters
+    ----------
+    values : array_like
+        Readings.
+    quantity : {"temperature", "dew_point", "humidity", "wind"}
+        What was read.
+    unit : str
+        Of the readings: K, degC or degF; percent or fraction (0..1); m/s, km/h, mph or kt.
+    to : str, optional
+        The unit to return; K, percent or m/s if left out.
+
+    Returns
+    -------
+    array of the same shape
+        Rounded to nine decimals, unless ``to`` is the canonical unit. Missing (nan) stays missing.
+
+    Raises
+    ------
+    ValueError
+        Unknown quantity or unit.
+    """
+    choice("quantity", quantity, tuple(UNITS))
+    known = UNITS[quantity]
+    canonical = next(iter(known))
+    to = canonical if to is None else to
+    for named in (unit, to):
+        choice(f"unit of {quantity}", named, tuple(known))
+    x = np.asarray(values, dtype=float)
+    if unit == to:
+        return x
+    (add, times), (subtract, divide) = known[unit], known[to]
+    converted: Array = (x + add) * (times / divide) - subtract
+    return converted if to == canonical else np.round(converted, _DECIMALS)
+
+
+def slope(quantity: str, unit: str, to: str) -> float:
+    """Return how much a converted reading grows when the reading grows by one (1.8 for K to degF).
+
+    Parameters
+    ----------
+    quantity, unit, to : str
+        As for :func:`convert`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        Unknown quantity or unit.
+    """
+    choice("quantity", quantity, tuple(UNITS))
+    for named in (unit, to):
+        choice(f"unit of {quantity}", named, tuple(UNITS[quantity]))
+    return UNITS[quantity][unit][1] / UNITS[quantity][to][1]
+
+
+def relative_humidity(temperature: ArrayLike, dew_point: ArrayLike) -> Array:
+    """Return the relative humidity over water by the Magnus formula.
+
+    The saturation pressure is proportional to exp(17.62 t / (243.12 + t)), t in degC, valid from -45 to 60
+    degC (World Meteorological Organization, Guide to Instruments and Methods of Observation, WMO-No. 8, annex
+    4.B).
+
+    Parameters
+    ----------
+    temperature, dew_point : array_like
+        K.
+
+    Returns
+    -------
+    array of the broadcast shape
+        Percent; above 100 where the dew point is above the temperature.
+    """
+    t, d = (np.asarray(x, dtype=float) - 273.15 for x in (temperature, dew_point))
+    humidity: Array = 100.0 * np.exp(17.62 * d / (243.12 + d) - 17.62 * t / (243.12 + t))
+    return humidity

@@ -1,0 +1,1 @@
+"""Functions drawn from Gaussian processes."""

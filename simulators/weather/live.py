@@ -1,0 +1,220 @@
+"""Where will it feel warmest in the coming hour? Sensors of a weather that moves on while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulators.arrays import Array
+from simulators.contract.environment import Outcomes, Seed, SimulationError
+from simulators.contract.validation import number
+from simulators.stations.any_source import Source
+from simulators.stations.gather import Moment
+from simulators.weather.model import DRIFT, WeatherModel
+from simulators.weather.perceived_temperature import Rule
+from simulators.weather.sensor_network import NOISE_VARIANCE, Features, SensorNetwork
+
+PILOT_HOURS, PILOT_READINGS = 200, 5
+"""Length of the run that kernels are learned from, and the sensors looked at in each of its hours."""
+
+
+class WeatherLive(SensorNetwork):
+    """The sensors of a network in a living weather, :class:`simulators.weather.model.WeatherModel`.
+
+    A step reads a sensor, then an hour passes. ``context`` is the coming hour, ``expected`` the truth of that
+    hour. A dead channel is a missing group; a silent sensor makes the step fail. All sensors are candidates:
+    what is set aside is a pilot run of another weather over the same sensors, and its features have the hour
+    as last column.
+
+    The weather follows from ``seed`` and the hour; noise, drift and outages of the sensors from the seed of
+    :meth:`reset`. Neither depends on what is read.
+
+    Parameters
+    ----------
+    data, format, columns, units, country, time_zone, at, box, rule, features, neighbours, noise_variance
+        As for :class:`SensorNetwork`. The readings are the weather of hour 0.
+    sensors : int, default 500
+        As many stations, drawn from the seed, make up the network; all, where there are fewer.
+    flow : (float, float), default (8, 3)
+        Eastward and northward speed, m/s, at which the weather moves along the graph.
+    memory : float, default 36
+        Hours after which 37 % of a front's effect is left.
+    channel_life, sensor_life, repair : float, default 1000, 2000, 24
+        Mean hours until a channel of a sensor dies, until a sensor falls silent, and until it works again.
+    seed : int or numpy.random.SeedSequence, default 0
+        Of the network and its weather.
+
+    Raises
+    ------
+    ValueError
+        As for :class:`SensorNetwork`.
+
+    Attributes
+    ----------
+    model : WeatherModel
+        At the coming hour.
+    noise_variances : (3,) array
+        Of a reading: its noise and its sensor's drift.
+    """
+
+    has_memory = True
+    lives = True
+
+    def __init__(
+        self,
+        *,
+        data: Source = None,
+        format: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+        country: str | None = None,
+        time_zone: str | None = None,
+        at: Moment = None,
+        box: Sequence[float] | None = None,
+        rule: Rule = "nws",
+        features: Features = "sphere",
+        neighbours: int | None = None,
+        noise_variance: ArrayLike = NOISE_VARIANCE,
+        sensors: int = 500,
+        flow: Sequence[float] = (8.0, 3.0),
+        memory: float = 36.0,
+        channel_life: float = 1000.0,
+        sensor_life: float = 2000.0,
+        repair: float = 24.0,
+        seed: int | np.random.SeedSequence = 0,
+    ) -> None:
+        super().__init__(
+            data=data,
+            format=format,
+            columns=columns,
+            units=units,
+            country=country,
+            time_zone=time_zone,
+            at=at,
+            box=box,
+            rule=rule,
+            features=features,
+            neighbours=neighbours,
+            noise_variance=noise_variance,
+            set_aside_share=0.0,
+            sensors=sensors,
+            seed=seed,
+        )
+        self._settings: dict[str, Any] = {
+            "noise_variance": self.noise_variances,
+            "flow": _flow(flow),
+            "memory": number("memory", memory, above=0),
+            "channel_life": _life("channel_life", channel_life),
+            "sensor_life": _life("sensor_life", sensor_life),
+            "repair": number("repair", repair, least=1),
+        }
+        self.noise_variances = self.noise_variances + np.square(DRIFT)
+        self._weather_words = _words(self._stream(2))
+        self.reset()
+
+    def reset(self, seed: Seed = None) -> None:
+        """Go back to hour 0, with sensors that differ by seed in noise, drift and outages."""
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self.model = self._model(self._weather_words, _words(sequence))
+
+    @property
+    def context(self) -> float:
+        """The coming hour, from 0."""
+        return float(self.model.hour)
+
+    @cached_property
+    def set_aside(self) -> tuple[Array, Array]:
+        """Features (m, p + 1), the hour last, and the truth (m, 3), of the pilot run."""
+        draws = np.random.default_rng(self._stream(3))
+        pilot = self._model(_words(self._stream(4)), (0,))
+        features, outcomes = [], []
+        for hour in range(PILOT_HOURS):
+            rows = draws.integers(len(self.nodes), size=PILOT_READINGS)
+            features.append(np.column_stack([self._features(rows), np.full(len(rows), float(hour))]))
+            outcomes.append(pilot.weather[rows])
+            pilot.step()
+        return np.concatenate(features), np.concatenate(outcomes)
+
+    @cached_property
+    def bounds(self) -> Array:
+        """The B_j of Definition 2 over the pilot run: degF per K, per percent, per m/s."""
+        return self._bounds_over(self.set_aside[1])
+
+    def step(self, policy: Any) -> Outcomes:
+        """Read a sensor, then let an hour pass.
+
+        Parameters
+        ----------
+        policy : int
+            A candidate row.
+
+        Returns
+        -------
+        Outcomes
+            Its readings, nan where a channel is dead, and the variance of their errors; ``info`` has the
+            station's ``id`` and the ``hour``.
+
+        Raises
+        ------
+        ValueError
+            There is no such row. No hour passes.
+        SimulationError
+            The sensor is silent. The hour passes.
+        """
+        row = self.policy_space.check(policy)
+        values, hour = self.model.sensors[row].read(), self.model.hour
+        self.model.step()
+        info = self._info(row)
+        if np.isnan(values).all():
+            raise SimulationError(f"sensor {info['id']!r} is silent in hour {hour}", row)
+        return Outcomes(values, self.noise_variances, {**info, "hour": hour})
+
+    def expected(self, policies: ArrayLike) -> Array:
+        """Return the truth at candidate rows (n,) in the coming hour, (n, 3)."""
+        return self.model.weather[self._nodes(policies)]
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """Return the hour, the anomalies and the sensors' condition, from which the run goes on alike."""
+        return self.model.get_state()
+
+    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to the hour that :meth:`get_state` described."""
+        self.model.set_state(state)
+
+    def _model(self, weather_seed: Sequence[int], sensor_seed: Sequence[int]) -> WeatherModel:
+        return WeatherModel(
+            self.stations.lon,
+            self.stations.lat,
+            self.stations.readings,
+            self.edges,
+            start=_time_of_day(self.stations.time),
+            weather_seed=weather_seed,
+            rng=sensor_seed,
+            **self._settings,
+        )
+
+
+def _words(seed: np.random.SeedSequence) -> list[int]:
+    """Return a seed as whole numbers, to which the hour can be added."""
+    return [int(word) for word in seed.generate_state(4)]
+
+
+def _time_of_day(time: NDArray[np.datetime64]) -> float:
+    """Return the hour UTC of the median reading; 0 where no time is known."""
+    known = time[~np.isnat(time)].astype("datetime64[s]").astype(np.int64)
+    return float(np.median(known) / 3600.0 % 24.0) if len(known) else 0.0
+
+
+def _flow(value: Any) -> tuple[float, float]:
+    if np.shape(value) != (2,):
+        raise ValueError(f"flow={value!r} must be two numbers: eastward and northward speed in m/s")
+    return number("flow", value[0]), number("flow", value[1])
+
+
+def _life(name: str, value: Any) -> float:
+    """Return mean hours of working, at least 1; infinite for ever."""
+    return float("inf") if value == float("inf") else number(name, value, least=1)

@@ -1,0 +1,346 @@
+"""Perceived temperature of temperature, humidity and wind: the composition g of the weather sensors.
+
+Paper, section 8.2.3: heat index where it is hot, wind chill where it is cold. T is the temperature in degF,
+RH the relative humidity in percent, V the wind speed in mph.
+
+Rule ``"nws"``, as the US National Weather Service publishes it:
+
+- T <= 50 and V > 3: wind chill, 35.74 + 0.6215 T - 35.75 V^0.16 + 0.4275 T V^0.16 (Osczevski & Bluestein
+  2005).
+- T >= 80: heat index. Half of T plus half of Steadman's simple formula 0.5 (T + 61 + 1.2 (T - 68) + 0.094
+  RH); if that average is 80 or more, Rothfusz's regression on Steadman (1979) instead (NWS Southern Region SR
+  90-23), less ((13 - RH) / 4) sqrt((17 - |T - 95|) / 17) where RH < 13 and T <= 112, plus ((RH - 85) / 10)
+  ((87 - T) / 5) where RH > 85 and T <= 87.
+- T otherwise.
+
+Rule ``"paper"``, of the code that the paper's authors published: T <= 50: wind chill at any wind; T >= 70:
+the regression with coefficients of four digits and no adjustment; T otherwise.
+
+A Gaussian process may predict what no sensor reads, so that wind below 0 counts as 0 and humidity is clipped
+to 0..100. Partial derivatives are those of the pieces; at the jumps between pieces (3 mph, 50 degF, 80 degF,
+where the average reaches 80, the paper's 70 degF) there is none, and the piece that holds there lends its
+own.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulators.arrays import Array
+from simulators.contract.validation import choice
+from simulators.stations.units import convert, slope
+
+Rows = NDArray[np.intp]
+Rule = Literal["nws", "paper"]
+
+RULES: tuple[Rule, ...] = ("nws", "paper")
+
+# Row i holds the coefficients of RH^i, column k those of T^k.
+REGRESSION: dict[Rule, Array] = {
+    "nws": np.array(
+        [
+            [-42.379, 2.04901523, -0.00683783],
+            [10.14333127, -0.22475541, 0.00122874],
+            [-0.05481717, 0.00085282, -0.00000199],
+        ]
+    ),
+    "paper": np.array(
+        [
+            [-42.38, 2.049, -0.006838],
+            [10.14, -0.2248, 0.001228],
+            [-0.05482, 0.0008528, -0.00000199],
+        ]
+    ),
+}
+"""Coefficients (3, 3) of the regression by rule: row i belongs to RH^i, column k to T^k."""
+
+COLD, CALM, POWER = 50.0, 3.0, 0.16
+"""Wind chill holds at or below 50 degF and, by the NWS rule, above 3 mph; the power of V in it."""
+
+WARM: dict[Rule, float] = {"nws": 80.0, "paper": 70.0}
+"""The heat index holds from this temperature on, degF."""
+
+SURELY_HOT = 81.2
+"""From here on the average of T and the simple formula is above 80 at any humidity, degF."""
+
+BLOCK = 16_384
+"""Triples worked on together: their intermediate values stay in the processor's cache."""
+
+# Average of T and the simple formula: 1.05 T + 0.0235 RH - 5.15.
+AVERAGE_SLOPES = (1.05, 0.0235)
+
+
+def perceived_temperature(
+    temperature: ArrayLike,
+    humidity: ArrayLike,
+    wind: ArrayLike,
+    *,
+    rule: Rule = "nws",
+    temperature_unit: str = "degF",
+    wind_unit: str = "mph",
+) -> Array:
+    """Return the perceived temperature in degF (paper, section 8.2.3).
+
+    Parameters
+    ----------
+    temperature : array_like
+        In ``temperature_unit``.
+    humidity : array_like
+        Relative humidity in percent; clipped to 0..100.
+    wind : array_like
+        In ``wind_unit``; below 0 counts as 0.
+    rule : {"nws", "paper"}
+        See the module.
+    temperature_unit : {"degF", "degC", "K"}
+        Unit of ``temperature``. The result is in degF whatever it is.
+    wind_unit : {"mph", "m/s", "km/h", "kt"}
+        Unit of ``wind``.
+
+    Returns
+    -------
+    array of the shape to which the three broadcast
+        nan where a reading is missing (nan) that the piece which holds there needs.
+
+    Raises
+    ------
+    ValueError
+        Unknown rule or unit, or shapes that do not broadcast.
+    """
+    choice("rule", rule, RULES)
+    T, RH, V, shape = _readings(temperature, humidity, wind, temperature_unit, wind_unit)
+    result = np.array(T)
+    for start in range(0, len(T), BLOCK):
+        rows = slice(start, start + BLOCK)
+        _perceive(result[rows], *_clipped(RH[rows], V[rows]), rule)
+    return result.reshape(shape)
+
+
+def perceived_temperature_gradient(
+    temperature: ArrayLike,
+    humidity: ArrayLike,
+    wind: ArrayLike,
+    *,
+    rule: Rule = "nws",
+    temperature_unit: str = "degF",
+    wind_unit: str = "mph",
+) -> Array:
+    """Return the partial derivatives of the perceived temperature, exact within each piece.
+
+    Parameters
+    ----------
+    temperature, humidity, wind, rule, temperature_unit, wind_unit
+        As for :func:`perceived_temperature`.
+
+    Returns
+    -------
+    array of the broadcast shape and a last axis of 3
+        degF per unit of temperature, per percent, per unit of wind; nan where the value is. Outside 0..100 %
+        and below no wind the readings are clipped, so the derivatives are 0 there. Where a piece's own is
+        unbounded (V^0.16 at V = 0, the square root at T = 112) that term counts as 0; T = 95 is the middle of
+        a kink.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`perceived_temperature`.
+    """
+    choice("rule", rule, RULES)
+    T, raw, V, shape = _readings(temperature, humidity, wind, temperature_unit, wind_unit)
+    RH, V = _clipped(raw, V)
+    cold, mild, hot = _pieces(T, RH, V, rule)
+    gradient = np.zeros((len(T), 3))
+    gradient[:, 0] = 1.0
+    gradient[np.isnan(T), 0] = np.nan
+    gradient[mild, :2] = AVERAGE_SLOPES
+    gradient[mild[np.isnan(RH[mild])], :2] = np.nan
+
+    t, v = T[cold], V[cold]
+    moving = ~(v <= 0.0)
+    power = np.where(moving, v, 1.0) ** (POWER - 1.0)
+    gradient[cold, 0] = 0.6215 + 0.4275 * (v * power)
+    gradient[cold, 2] = moving * POWER * power * (0.4275 * t - 35.75)
+
+    t, rh = T[hot], RH[hot]
+    C = REGRESSION[rule]
+    per_degree = (C[:, 1, None] + 2.0 * C[:, 2, None] * t) * np.array([np.ones_like(rh), rh, rh * rh])
+    gradient[hot, 0] = per_degree.sum(axis=0)
+    gradient[hot, 1] = _parabola(C[1], t) + 2.0 * rh * _parabola(C[2], t)
+    if rule == "nws":
+        gradient[hot, :2] += _adjustment_slopes(t, rh)
+
+    gradient[(raw < 0.0) | (raw > 100.0), 1] = 0.0
+    gradient[:, 0] *= slope("temperature", temperature_unit, "degF")
+    gradient[:, 2] *= slope("wind", wind_unit, "mph")
+    return gradient.reshape(*shape, 3)
+
+
+def heat_index(temperature: ArrayLike, humidity: ArrayLike) -> Array:
+    """Return the heat index by the full procedure of the NWS, at any temperature.
+
+    Parameters
+    ----------
+    temperature : array_like
+        degF.
+    humidity : array_like
+        Relative humidity in percent; clipped to 0..100.
+
+    Returns
+    -------
+    array of the broadcast shape
+        degF: the average of T and the simple formula, or where that is 80 or more the regression with its
+        adjustments.
+    """
+    T, RH, V, shape = _readings(temperature, humidity, 0.0, "degF", "mph")
+    RH, _ = _clipped(RH, V)
+    result = _average(T, RH)
+    hot = np.flatnonzero(result >= 80.0)
+    result[hot] = _hot(T[hot], RH[hot], "nws")
+    return result.reshape(shape)
+
+
+def heat_index_regression(temperature: ArrayLike, humidity: ArrayLike, *, rule: Rule = "nws") -> Array:
+    """Return the bare regression of the heat index, without adjustments, wherever it is asked for.
+
+    Parameters
+    ----------
+    temperature : array_like
+        degF.
+    humidity : array_like
+        Relative humidity in percent.
+    rule : {"nws", "paper"}
+        Whose coefficients.
+
+    Returns
+    -------
+    array of the broadcast shape
+        degF.
+    """
+    choice("rule", rule, RULES)
+    return _regression(np.asarray(temperature, dtype=float), np.asarray(humidity, dtype=float), rule)
+
+
+def wind_chill(temperature: ArrayLike, wind: ArrayLike) -> Array:
+    """Return the wind chill of the NWS: the formula at T <= 50 and V > 3, the temperature elsewhere.
+
+    Parameters
+    ----------
+    temperature : array_like
+        degF.
+    wind : array_like
+        mph.
+
+    Returns
+    -------
+    array of the broadcast shape
+        degF.
+    """
+    T, _, V, shape = _readings(temperature, 0.0, wind, "degF", "mph")
+    result = T.copy()
+    cold = np.flatnonzero((T <= COLD) & ~(V <= CALM))
+    result[cold] = _wind_chill(T[cold], V[cold])
+    return result.reshape(shape)
+
+
+def _readings(
+    temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike, temperature_unit: str, wind_unit: str
+) -> tuple[Array, Array, Array, tuple[int, ...]]:
+    """Return T in degF, RH and V in mph as flat arrays, and the shape they had together."""
+    T = convert(temperature, "temperature", temperature_unit, "degF")
+    RH = np.asarray(humidity, dtype=float)
+    V = convert(wind, "wind", wind_unit, "mph")
+    shape = np.broadcast_shapes(T.shape, RH.shape, V.shape)
+    T, RH, V = (np.broadcast_to(x, shape).ravel() for x in (T, RH, V))
+    return T, RH, V, shape
+
+
+def _clipped(RH: Array, V: Array) -> tuple[Array, Array]:
+    """Return humidity and wind as near as a sensor can read them."""
+    return np.clip(RH, 0.0, 100.0), np.maximum(V, 0.0)
+
+
+def _perceive(T: Array, RH: Array, V: Array, rule: Rule) -> None:
+    """Turn temperatures into perceived ones, in place."""
+    cold, mild, hot = _pieces(T, RH, V, rule)
+    chilled, averaged, heated = (
+        _wind_chill(T[cold], V[cold]),
+        _average(T[mild], RH[mild]),
+        _hot(T[hot], RH[hot], rule),
+    )
+    T[cold], T[mild], T[hot] = chilled, averaged, heated
+
+
+def _pieces(T: Array, RH: Array, V: Array, rule: Rule) -> tuple[Rows, Rows, Rows]:
+    """Return the rows of wind chill, of the average and of the regression; T is right for all others.
+
+    Comparisons are turned so that a missing reading lands in a piece that makes the result missing.
+    """
+    cold = np.flatnonzero(T <= COLD)
+    warm = WARM[rule]
+    hot = np.flatnonzero(warm <= T)
+    if rule == "paper":
+        return cold, cold[:0], hot
+    doubtful = np.flatnonzero(T[hot] < SURELY_HOT)
+    rows = hot[doubtful]
+    mild = doubtful[~(_average(T[rows], RH[rows]) >= 80.0)]
+    return cold[~(V[cold] <= CALM)], hot[mild], np.delete(hot, mild)
+
+
+def _wind_chill(T: Array, V: Array) -> Array:
+    power = V**POWER
+    chill: Array = 35.74 + 0.6215 * T + (0.4275 * T - 35.75) * power
+    return chill
+
+
+def _average(T: Array, RH: Array) -> Array:
+    simple = 0.5 * (T + 61.0 + 1.2 * (T - 68.0) + 0.094 * RH)
+    average: Array = 0.5 * (T + simple)
+    return average
+
+
+def _parabola(coefficients: Array, T: Array) -> Array:
+    c0, c1, c2 = (float(c) for c in coefficients)
+    value: Array = c0 + T * (c1 + T * c2)
+    return value
+
+
+def _regression(T: Array, RH: Array, rule: Rule) -> Array:
+    C = REGRESSION[rule]
+    value: Array = _parabola(C[0], T) + RH * (_parabola(C[1], T) + RH * _parabola(C[2], T))
+    return value
+
+
+def _hot(T: Array, RH: Array, rule: Rule) -> Array:
+    """Return the regression with the adjustments of the rule."""
+    values = _regression(T, RH, rule)
+    if rule == "nws":
+        dry, humid = _adjusted_rows(T, RH)
+        values[dry] -= ((13.0 - RH[dry]) / 4.0) * np.sqrt((17.0 - np.abs(T[dry] - 95.0)) / 17.0)
+        values[humid] += ((RH[humid] - 85.0) / 10.0) * ((87.0 - T[humid]) / 5.0)
+    return values
+
+
+def _adjusted_rows(T: Array, RH: Array) -> tuple[Rows, Rows]:
+    """Return the rows of the dry and of the humid adjustment of the regression."""
+    dry, humid = np.flatnonzero(RH < 13.0), np.flatnonzero(RH > 85.0)
+    t = T[dry]
+    dry = dry[(t >= 80.0) & (t <= 112.0)]
+    t = T[humid]
+    return dry, humid[(t >= 80.0) & (t <= 87.0)]
+
+
+def _adjustment_slopes(T: Array, RH: Array) -> Array:
+    """Return the derivatives (n, 2) of the adjustments per degF and per percent."""
+    slopes = np.zeros((len(T), 2))
+    dry, humid = _adjusted_rows(T, RH)
+    t, rh = T[dry], RH[dry]
+    left = 17.0 - np.abs(t - 95.0)
+    root = np.sqrt(left / 17.0)
+    bounded = left > 0.0
+    slopes[dry, 0] = bounded * np.sign(t - 95.0) * (13.0 - rh) / (136.0 * np.where(bounded, root, 1.0))
+    slopes[dry, 1] = 0.25 * root
+    slopes[humid, 0] = -(RH[humid] - 85.0) / 50.0
+    slopes[humid, 1] = (87.0 - T[humid]) / 50.0
+    return slopes

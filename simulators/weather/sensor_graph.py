@@ -1,0 +1,154 @@
+"""The network of sensors: each is joined to the nearest others on the sphere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from simulators.arrays import Array
+from simulators.weather.sphere import arc_of_chord
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+Edges = NDArray[np.intp]
+
+NEIGHBOURS = 8
+"""Sensors that each is joined to by default: enough to connect the stations of the contiguous US."""
+
+
+def nearest_neighbours(points: Array, k: int) -> Edges:
+    """Return the edges between every point and its k nearest others.
+
+    The straight line through the Earth orders neighbours as the great circle does.
+
+    Parameters
+    ----------
+    points : (n, 3) array
+        See :func:`simulators.weather.sphere.points_on_sphere`.
+    k : int
+        Neighbours that a point asks for; it may have more, since others ask for it. All others where there
+        are fewer.
+
+    Returns
+    -------
+    (m, 2) array of int
+        Pairs of rows, the smaller first, each pair once, sorted.
+    """
+    n = len(points)
+    k = min(k, n - 1)
+    if k < 1:
+        return np.empty((0, 2), dtype=np.intp)
+    _, near = cKDTree(points).query(points, k + 1)
+    pairs = np.stack([np.repeat(np.arange(n), k + 1), near.ravel()], axis=1)
+    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
+    return np.unique(pairs, axis=0)
+
+
+def parts(edges: Edges, n: int) -> tuple[int, NDArray[np.int32]]:
+    """Return into how many parts a graph falls, and the part of every node.
+
+    Parameters
+    ----------
+    edges : (m, 2) array of int
+        Pairs of nodes.
+    n : int
+        Nodes.
+
+    Returns
+    -------
+    count : int
+    part : (n,) array of int
+    """
+    adjacency = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    count, part = connected_components(adjacency, directed=False)
+    return int(count), part
+
+
+def connected_neighbours(points: Array, k: int | None, ids: Sequence[str], source: str) -> Edges:
+    """Return the edges to the k nearest neighbours, of a graph that hangs together.
+
+    Parameters
+    ----------
+    points : (n, 3) array
+        As for :func:`nearest_neighbours`.
+    k : int or None
+        None: `NEIGHBOURS`, or the least number above that connects the graph.
+    ids : sequence of n str
+        Names of the points, for the message.
+    source : str
+        Named in the message.
+
+    Returns
+    -------
+    (m, 2) array of int
+
+    Raises
+    ------
+    ValueError
+        The graph of this k falls into parts; says how many, which stations are the smallest of them, and
+        from which k on there is one.
+    """
+    n = len(points)
+    edges = nearest_neighbours(points, NEIGHBOURS if k is None else k)
+    count, part = parts(edges, n)
+    if count == 1:
+        return edges
+    if k is None:
+        return nearest_neighbours(points, _least_connecting(points, NEIGHBOURS))
+    sizes = np.bincount(part)
+    lonely = np.flatnonzero(part == sizes.argmin())
+    shown = ", ".join(str(ids[i]) for i in lonely[:5]) + (", .." if len(lonely) > 5 else "")
+    raise ValueError(
+        f"{source}: neighbours={k} leaves the sensors in {count} parts that are not connected, the smallest "
+        f"of {len(lonely)} ({shown}); choose neighbours >= {_least_connecting(points, k)}, or leave it out"
+    )
+
+
+def _least_connecting(points: Array, k: int) -> int:
+    """Return the least number of neighbours above k that connects the graph; more of them keep it so."""
+    n = len(points)
+
+    def connects(k: int) -> bool:
+        return parts(nearest_neighbours(points, k), n)[0] == 1
+
+    low, high = k, min(2 * k, n - 1)
+    while not connects(high):
+        low, high = high, min(2 * high, n - 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if connects(middle) else (middle, high)
+    return high
+
+
+def graph_of(points: Array, edges: Edges) -> nx.Graph:
+    """Return the network as a graph of networkx.
+
+    Parameters
+    ----------
+    points : (n, 3) array
+        km, see :func:`simulators.weather.sphere.points_on_sphere`.
+    edges : (m, 2) array of int
+        Pairs of rows.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes 0..n-1; each edge has its ``distance`` along the ground in km.
+    """
+    import networkx as nx  # a fifth of a second that a run without the graph can do without
+
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(points)))
+    km = arc_of_chord(np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1))
+    graph.add_weighted_edges_from(
+        zip(edges[:, 0].tolist(), edges[:, 1].tolist(), km.tolist(), strict=True), weight="distance"
+    )
+    return graph

@@ -1,0 +1,276 @@
+"""Where does it feel warmest? Weather stations that read temperature, humidity and wind, one a round.
+
+The paper's weather sensors, section 8.2.3: every station is a policy, its three readings are the groups, and
+the objective is the perceived temperature, a general composition (Definition 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulators.arrays import Array
+from simulators.contract.environment import Environment, Outcomes
+from simulators.contract.policy_space import PolicySpace
+from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.stations import Stations, read_stations
+from simulators.stations.any_source import Source
+from simulators.stations.gather import Moment
+from simulators.weather.derivative_bounds import derivative_bounds_at
+from simulators.weather.perceived_temperature import (
+    RULES,
+    Rule,
+    perceived_temperature,
+    perceived_temperature_gradient,
+)
+from simulators.weather.sensor_graph import connected_neighbours, graph_of
+from simulators.weather.sphere import points_on_sphere
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+Rows = NDArray[np.intp]
+Features = Literal["sphere", "degrees", "graph"]
+
+FEATURES = ("sphere", "degrees", "graph")
+GROUPS = ("temperature", "humidity", "wind")
+
+NOISE_VARIANCE = (0.04, 0.03, 0.005)
+"""Of the paper's authors: K^2, percent^2, (m/s)^2."""
+
+
+class SensorNetwork(Environment):
+    """Weather stations, read one a round; a random third is set aside to learn kernels from.
+
+    What the stations read is taken for the truth, to which a step adds noise. Under the rules of both kinds
+    the objective jumps between its pieces (see :mod:`simulators.weather.perceived_temperature`), which
+    ``bounds`` cannot cover.
+
+    Parameters
+    ----------
+    data : path, Stations, pandas.DataFrame or None, default None
+        Whose readings; None is the snapshot that comes with the package. See
+        :func:`simulators.stations.read_stations` for this and the next six.
+    format : {"csv", "openweathermap", "iem"}, optional
+        Of a file; left out, told from its first line.
+    columns, units : mapping, optional
+        Which column holds what, in which unit; left out, where the header is known.
+    country : str, optional
+        Two letters; drops other countries' stations from OpenWeatherMap's JSON lines.
+    time_zone : str, optional
+        Of times without an offset.
+    at : str or datetime, optional
+        Which of several readings of a station; left out, the latest.
+    box : (west, south, east, north), optional
+        Degrees; drops the stations outside.
+    rule : {"nws", "paper"}, default "nws"
+        Of the perceived temperature.
+    features : {"sphere", "degrees", "graph"}, default "sphere"
+        What kernels see of a sensor: its point on the sphere in units of 1,000 km, its longitude and
+        latitude in degrees, or its node's number in the graph.
+    neighbours : int, optional
+        Nearest sensors on the sphere to which each is joined in the graph, which must hang together; left
+        out, 8, or as many more as that takes.
+    noise_variance : float or (3,) array-like, default (0.04, 0.03, 0.005)
+        Of an observation, K^2, percent^2 and (m/s)^2.
+    set_aside_share : float, default 1/3
+        Share of the sensors, drawn from the seed, from which kernels are learned and which are no
+        candidates.
+    sensors : int, optional
+        As many stations, drawn from the seed, make up the network; left out, all.
+    seed : int or numpy.random.SeedSequence, default 0
+        Of the draws above.
+
+    Raises
+    ------
+    ValueError
+        One line: a parameter with its value and what is accepted, or the file and the row of what cannot be
+        used, as two stations at one place that differ where there is no noise.
+
+    Attributes
+    ----------
+    stations : Stations
+        Those of the network, the graph's nodes.
+    report : ImportReport
+        What the import read, dropped or clipped.
+    nodes : (n,) array of int
+        The node of each candidate row.
+    noise_variances : (3,) array
+    """
+
+    groups = GROUPS
+    group_units = ("K", "percent", "m/s")
+    objective_unit = "degF"
+    sense: Literal["minimize", "maximize"] = "maximize"
+
+    def __init__(
+        self,
+        *,
+        data: Source = None,
+        format: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+        country: str | None = None,
+        time_zone: str | None = None,
+        at: Moment = None,
+        box: Sequence[float] | None = None,
+        rule: Rule = "nws",
+        features: Features = "sphere",
+        neighbours: int | None = None,
+        noise_variance: ArrayLike = NOISE_VARIANCE,
+        set_aside_share: float = 1.0 / 3.0,
+        sensors: int | None = None,
+        seed: int | np.random.SeedSequence = 0,
+    ) -> None:
+        self.rule: Rule = choice("rule", rule, RULES)
+        self.features: Features = choice("features", features, FEATURES)
+        self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
+        share = number("set_aside_share", set_aside_share, least=0)
+        if share >= 1:
+            raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
+        self.seed = seed_sequence(seed)
+        found, self.report = read_stations(
+            data,
+            format=format,
+            columns=columns,
+            units=units,
+            country=country,
+            time_zone=time_zone,
+            at=at,
+            box=box,
+        )
+        self._refuse_contradictions(found)
+        chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
+        self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
+        N = len(self.stations)
+        self.points = points_on_sphere(self.stations.lon, self.stations.lat)
+        k = None if neighbours is None else whole("neighbours", neighbours)
+        self.edges = connected_neighbours(self.points, k, self.stations.ids.tolist(), self.report.source)
+        self._aside = self._drawn(1, N, int(share * N))
+        self.nodes = np.setdiff1d(np.arange(N), self._aside)
+        degrees = np.stack([self.stations.lon, self.stations.lat], axis=1)
+        self.policy_space = PolicySpace(
+            ("lon", "lat"),
+            ("degrees", "degrees"),
+            candidates=degrees[self.nodes],
+            features=self._features(self.nodes),
+        )
+
+    @cached_property
+    def graph(self) -> nx.Graph:
+        """The sensors, set aside or not, as nodes 0..N-1; edges have their ``distance`` in km."""
+        return graph_of(self.points, self.edges)
+
+    @property
+    def set_aside(self) -> tuple[Array, Array] | None:
+        """Features (m, p) and readings (m, 3) of the sensors set aside; None if there are none."""
+        if not len(self._aside):
+            return None
+        return self._features(self._aside), self.stations.readings[self._aside]
+
+    @cached_property
+    def bounds(self) -> Array:
+        """The B_j of Definition 2 over the stations' readings: degF per K, per percent, per m/s."""
+        return self._bounds_over(self.stations.readings)
+
+    def step(self, policy: Any) -> Outcomes:
+        """Read a sensor.
+
+        Parameters
+        ----------
+        policy : int
+            A candidate row.
+
+        Returns
+        -------
+        Outcomes
+            Its readings with Gaussian noise, and the noise's variance; ``info`` has the station's ``id``.
+
+        Raises
+        ------
+        ValueError
+            There is no such row.
+        """
+        row = self.policy_space.check(policy)
+        noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(3)
+        return Outcomes(
+            self.stations.readings[self.nodes[row]] + noise, self.noise_variances, self._info(row)
+        )
+
+    def expected(self, policies: ArrayLike) -> Array:
+        """Return what the sensors of candidate rows (n,) read without noise, (n, 3)."""
+        return self.stations.readings[self._nodes(policies)]
+
+    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
+        """Return the perceived temperature, degF, of outcomes (..., 3) that a model may have predicted.
+
+        Wind below 0 counts as 0 and humidity is clipped to 0..100; nan where a group is missing.
+        """
+        y = np.asarray(outcomes, dtype=float)
+        felt = perceived_temperature(*np.moveaxis(y, -1, 0), **self._system)
+        return np.where(np.isnan(y).any(axis=-1), np.nan, felt)
+
+    def gradient(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
+        """Return the slopes dg/df_j of :meth:`compose` at outcomes (..., 3), exact within each piece.
+
+        degF per K, per percent and per m/s, shape (..., 3); nan where a group is missing.
+        """
+        y = np.asarray(outcomes, dtype=float)
+        slopes = perceived_temperature_gradient(*np.moveaxis(y, -1, 0), **self._system)
+        return np.where(np.isnan(y).any(axis=-1, keepdims=True), np.nan, slopes)
+
+    @property
+    def _system(self) -> dict[str, Any]:
+        return {"rule": self.rule, "temperature_unit": "K", "wind_unit": "m/s"}
+
+    def _bounds_over(self, readings: Array) -> Array:
+        return derivative_bounds_at(*readings.T, **self._system)
+
+    def _info(self, row: int) -> dict[str, Any]:
+        return {"id": str(self.stations.ids[self.nodes[row]])}
+
+    def _features(self, nodes: Rows) -> Array:
+        """Return what kernels see of some nodes, (m, p)."""
+        if self.features == "sphere":
+            return self.points[nodes] / 1000.0
+        if self.features == "degrees":
+            return np.stack([self.stations.lon[nodes], self.stations.lat[nodes]], axis=1)
+        return nodes[:, None].astype(float)
+
+    def _nodes(self, policies: ArrayLike) -> Rows:
+        """Return the nodes of candidate rows (n,); ValueError if one does not exist."""
+        rows = np.asarray(policies)
+        if not self.policy_space.contains(rows).all():
+            raise ValueError(f"candidate rows must be whole numbers in 0..{len(self.nodes) - 1}")
+        return self.nodes[rows.astype(np.intp)]
+
+    def _stream(self, *purpose: int) -> np.random.SeedSequence:
+        key = (*self.seed.spawn_key, *purpose)
+        return np.random.SeedSequence(self.seed.entropy, spawn_key=key)
+
+    def _drawn(self, purpose: int, n: int, size: int) -> Rows:
+        """Return ``size`` of n rows, drawn without replacement, in rising order."""
+        return np.sort(np.random.default_rng(self._stream(purpose)).permutation(n)[:size])
+
+    def _refuse_contradictions(self, stations: Stations) -> None:
+        """Refuse what no noise can explain: fewer than two stations, or one place that reads two values."""
+        source, rows = self.report.source, self.report.station_rows
+        if len(stations) < 2:
+            raise ValueError(f"{source}: row {rows[0]}: only one station; a network needs two or more")
+        place = np.stack([stations.lon % 360.0, stations.lat], axis=1)
+        _, first, again = np.unique(place, axis=0, return_index=True, return_inverse=True)
+        earlier = first[np.ravel(again)]
+        differ = (stations.readings != stations.readings[earlier]) & (self.noise_variances == 0)
+        for i, j in np.argwhere(differ)[:1]:
+            ids = (str(stations.ids[k]) for k in (i, earlier[i]))
+            raise ValueError(
+                "{}: row {}: station {!r} has the place of {!r} in row {} but another {}, and "
+                "noise_variance of {!r} is 0".format(
+                    source, rows[i], *ids, rows[earlier[i]], self.groups[j], self.groups[j]
+                )
+            )

@@ -1,0 +1,96 @@
+"""Places on the globe as points of a sphere in three dimensions.
+
+On those points a kernel of the straight-line distance, the chord, is positive definite whatever its family,
+as it is in the space around the sphere. Of the great-circle distance only Matern 1/2 is safe among the usual
+families (Gneiting 2013, "Strictly and non-strictly positive definite functions on spheres", Bernoulli
+19:1327). The chord is shorter than the arc, by 0.4 % at 2,000 km.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simulators.arrays import Array
+
+EARTH_RADIUS = 6371.0
+"""Mean radius of the Earth, km."""
+
+
+def points_on_sphere(lon: ArrayLike, lat: ArrayLike) -> Array:
+    """Return places as points, km from the centre of the Earth.
+
+    Parameters
+    ----------
+    lon, lat : array_like
+        Degrees east and north. A longitude may be any number of turns off.
+
+    Returns
+    -------
+    array of the broadcast shape and a last axis of 3
+        Towards (0 N, 0 E), towards (0 N, 90 E) and towards the north pole.
+
+    Raises
+    ------
+    ValueError
+        A latitude beyond a pole, or a coordinate that is not finite.
+    """
+    lon, lat = np.broadcast_arrays(np.asarray(lon, dtype=float), np.asarray(lat, dtype=float))
+    if not np.isfinite(lon).all():
+        raise ValueError("longitudes must be finite numbers of degrees")
+    if not (np.abs(lat) <= 90.0).all():
+        wrong = lat[~(np.abs(lat) <= 90.0)].flat[0]
+        raise ValueError(f"latitude {wrong:g} must be within -90..90 degrees")
+    east, north = np.radians(lon), np.radians(lat)
+    directions = [np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)]
+    return EARTH_RADIUS * np.stack(directions, axis=-1)
+
+
+def arc_of_chord(chord: ArrayLike) -> Array:
+    """Return the great-circle distance of points whose straight-line distance is known.
+
+    Parameters
+    ----------
+    chord : array_like
+        km, from 0 to the Earth's diameter.
+
+    Returns
+    -------
+    array of the same shape
+        km.
+
+    Raises
+    ------
+    ValueError
+        A chord that no two points of the sphere have.
+    """
+    half = np.asarray(chord, dtype=float) / (2.0 * EARTH_RADIUS)
+    if not ((half >= 0.0) & (half <= 1.0 + 1e-12)).all():
+        raise ValueError(f"a chord must be within 0..{2 * EARTH_RADIUS:g} km")
+    arc: Array = 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(half, 1.0))
+    return arc
+
+
+def chord_of_arc(arc: ArrayLike) -> Array:
+    """Return the straight-line distance of points whose great-circle distance is known.
+
+    Parameters
+    ----------
+    arc : array_like
+        km, from 0 to half the Earth's circumference.
+
+    Returns
+    -------
+    array of the same shape
+        km: what a length scale of so many km along the ground is on the points.
+
+    Raises
+    ------
+    ValueError
+        An arc that is not the shortest way between any two points.
+    """
+    half = np.asarray(arc, dtype=float) / (2.0 * EARTH_RADIUS)
+    if not ((half >= 0.0) & (half <= np.pi / 2.0 * (1.0 + 1e-12))).all():
+        raise ValueError(f"an arc must be within 0..{np.pi * EARTH_RADIUS:.6g} km")
+    chord: Array = 2.0 * EARTH_RADIUS * np.sin(half)
+    return chord
