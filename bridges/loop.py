@@ -10,9 +10,10 @@ import numpy as np
 from bridges.feedback import observation
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Steps, cause, checked
+from bridges.steps import OneByOne, Steps, checked
 from optimizer.agents.agent import Agent
 from optimizer.arrays import Array, Policies
+from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes
 
 Status = Literal["ok", "partial", "failed"]
@@ -115,7 +116,6 @@ class Loop:
         self.optimum = optimum
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
-        self._sign = 1.0 if environment.sense == "maximize" else -1.0
 
     def run(self, rounds: int, history: Sequence[Round] = ()) -> Iterator[Round]:
         """Run up to round `rounds`, and yield each round as it ends: in a batch, as soon as its step has.
@@ -155,6 +155,7 @@ class Loop:
         start = perf_counter()
         policies = self._policies(whole, context) if missing else {}
         share = (perf_counter() - start) / max(len(missing), 1)
+        sign = self.environment.sign
         # Before the step: a living world is another one after it.
         expected = {t: self._expected(policies[t]) for t in missing}
         optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
@@ -179,7 +180,7 @@ class Loop:
                 noise_variance=outcomes.noise_variance,
                 objective=self._compose(values, policy),
                 expected=expected[t],
-                regret=float("nan") if optimum is None else self._sign * (optimum.value - expected[t]),
+                regret=float("nan") if optimum is None else sign * (optimum.value - expected[t]),
                 seconds=seconds,
                 step_seconds=taken.seconds,
                 status="failed" if lost.all() else "partial" if lost.any() else "ok",
@@ -210,8 +211,8 @@ class Loop:
             if isinstance(outcomes, Exception):
                 raise outcomes
             observed = checked(outcomes, J)
-        except Exception as failure:  # the round's failure, not the study's
-            return nothing, f"{cause(failure)} (policy {_text(policy)}, seed {seed})"
+        except Exception as error:  # the round's failure, not the study's
+            return nothing, f"{failure(error)} (policy {_text(policy)}, seed {seed})"
         if np.isnan(observed.values).all():
             return nothing, f"every outcome is nan (policy {_text(policy)}, seed {seed})"
         return observed, ""

@@ -54,7 +54,7 @@ def find_optimum(environment: Environment, seed: int = 0) -> Optimum | None:
     """
     if environment.has_memory and not environment.lives:
         return None
-    sign = 1.0 if environment.sense == "maximize" else -1.0
+    sign = environment.sign
     space = search_space(environment)
 
     def value(policies: Any) -> Array:

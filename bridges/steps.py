@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 
 
@@ -85,8 +86,8 @@ def observe(environment: Environment, policy: Any, seed: int | None = None) -> O
         raise SimulationError(str(_exit(end)), policy, seed) from end
     except SimulationError:
         raise
-    except Exception as failure:
-        raise SimulationError(cause(failure), policy, seed) from failure
+    except Exception as error:
+        raise SimulationError(failure(error), policy, seed) from error
 
 
 def checked(outcomes: Any, J: int) -> Outcomes:
@@ -111,11 +112,6 @@ def checked(outcomes: Any, J: int) -> Outcomes:
             raise SimulationError(f"noise variances must be {J} numbers, not negative: {noise.tolist()}")
         noise[np.isnan(values)] = 0.0
     return Outcomes(values, noise, outcomes.info)
-
-
-def cause(failure: Exception) -> str:
-    """An exception in one line, with its type."""
-    return " ".join(f"{type(failure).__name__}: {failure}".split())
 
 
 def _exit(end: SystemExit) -> SimulationError:

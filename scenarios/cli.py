@@ -12,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from policyloop.messages import on_one_line
 from scenarios.commands.check import check
 from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, tell
 from scenarios.commands.list import list_scenarios
@@ -20,7 +21,7 @@ from scenarios.commands.reproduce import reproduce
 from scenarios.commands.run import resume, run
 from scenarios.commands.serve import serve
 from scenarios.commands.study import compare, export, merge, plot, show
-from scenarios.errors import UserError, one_line
+from scenarios.errors import UserError
 
 app = typer.Typer(
     help="""Close the loop between a simulation and an optimizer.
@@ -77,7 +78,7 @@ def invoke(arguments: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message(), err=True)
         elif error.format_message():
-            tell(f"{one_line_of(error.format_message())} (try: {_command_of(arguments)} --help)")
+            tell(f"{on_one_line(error.format_message())} (try: {_command_of(arguments)} --help)")
         return USER
     except (KeyboardInterrupt, typer.Abort):
         tell("stopped")
@@ -89,19 +90,19 @@ def invoke(arguments: list[str]) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         if isinstance(error, UserError):
-            tell(one_line(error))
+            tell(on_one_line(error))
             return USER
         policy, seed = getattr(error, "policy", None), getattr(error, "seed", None)
         repeat = "" if policy is None and seed is None else f" (policy {policy}, seed {seed})"
         hint = "" if "--debug" in arguments else "; --debug shows where"
-        tell(f"{type(error).__name__}: {one_line(error)}{repeat}{hint}")
+        tell(f"{type(error).__name__}: {on_one_line(error)}{repeat}{hint}")
         for note in getattr(error, "__notes__", []):
             tell(note)
         return SIMULATOR
 
 
 def _command_of(arguments: list[str]) -> str:
-    """Return the command that a command line names; not every error in arguments knows its own."""
+    """The command that a command line names; not every error in arguments knows its own."""
     group: Any = typer.main.get_command(app)
     words = ["policyloop"]
     for word in arguments:
@@ -110,11 +111,6 @@ def _command_of(arguments: list[str]) -> str:
             break
         words.append(word)
     return " ".join(words)
-
-
-def one_line_of(text: str) -> str:
-    """Return a text with all white space folded."""
-    return " ".join(text.split())
 
 
 def main() -> NoReturn:

@@ -6,7 +6,7 @@ import math
 
 
 def significant(value: float | None, digits: int = 4) -> str:
-    """Return a number with some significant digits, without exponent where it reads well; "-" for nan."""
+    """A number with some significant digits, without exponent where it reads well; "-" for nan."""
     if value is None or not math.isfinite(value):
         return "-"
     if value == 0:
@@ -19,14 +19,14 @@ def significant(value: float | None, digits: int = 4) -> str:
 
 
 def between(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Return an interval in brackets, "" where there is none."""
+    """An interval in brackets, "" where there is none."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
     return f"[{significant(low, digits)}, {significant(high, digits)}]"
 
 
 def duration(seconds: float) -> str:
-    """Return a time as 0:07, 12:34 or 1:02:03."""
+    """A time as 0:07, 12:34 or 1:02:03."""
     if not math.isfinite(seconds):
         return "?"
     minutes, rest = divmod(round(seconds), 60)
@@ -35,5 +35,5 @@ def duration(seconds: float) -> str:
 
 
 def file_name(text: str) -> str:
-    """Return a text as a part of a file name: letters, digits, '-', '_' and '.' only."""
+    """A text as a part of a file name: letters, digits, '-', '_' and '.' only."""
     return "".join(char if char.isalnum() or char in "-_." else "-" for char in text).strip(".-") or "unnamed"

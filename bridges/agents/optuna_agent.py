@@ -106,7 +106,7 @@ class OptunaAgent(ObservingAgent):
     def _sample(
         self, told: Sequence[tuple[Array, float]], running: Sequence[Any] = ()
     ) -> tuple[Array, dict[str, Any]]:
-        """Return the point that the sampler tries after those told, while others run, and its notes on it."""
+        """The point that the sampler tries after those told, while others run, and its notes on it."""
         import optuna
         from optuna.trial import TrialState, create_trial
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError
 
 
@@ -82,5 +83,5 @@ def _number(value: Any, group: str) -> float:
 
 
 def _short(value: Any, limit: int = 60) -> str:
-    text = " ".join(repr(value).split())
+    text = on_one_line(repr(value))
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -10,6 +10,7 @@ from typing import Any
 
 from bridges.environments.declared import DeclaredEnvironment, Policy
 from bridges.environments.program import OverLimit, run_program
+from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError
 from simulators.contract.validation import number
 
@@ -108,14 +109,14 @@ class CommandEnvironment(DeclaredEnvironment):
 
 
 def _tail(err: str) -> str:
-    text = " ".join(err.split())
+    text = on_one_line(err)
     if not text:
         return ""
     return "; standard error ends: " + (text if len(text) <= TAIL else "..." + text[-TAIL:])
 
 
 def _short(out: str, limit: int = 80) -> str:
-    text = " ".join(out.split())
+    text = on_one_line(out)
     if not text:
         return "nothing"
     return repr(text if len(text) <= limit else text[:limit] + "...")

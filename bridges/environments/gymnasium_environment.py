@@ -10,6 +10,7 @@ import numpy as np
 
 from bridges.environments.declared import DeclaredEnvironment, Policy, function
 from bridges.extras import missing
+from policyloop.messages import failure
 from simulators.contract.validation import number
 
 
@@ -91,7 +92,7 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         except Exception as error:
             if isinstance(error, ValueError):
                 raise
-            cause = " ".join(f"{type(error).__name__}: {error}".split())
+            cause = failure(error)
             raise ValueError(f"env={env!r} cannot be made: {cause}") from error
         if act is None:
             _check_constant(space, self.policy_space.d)

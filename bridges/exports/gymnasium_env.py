@@ -55,7 +55,6 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
             self.action_space = spaces.Box(space.bounds.lb, space.bounds.ub, dtype=np.float64)
         self.observation_space = spaces.Box(-np.inf, np.inf, (J,), dtype=np.float64)
         self._taken = 0
-        self._sign = 1.0 if environment.sense == "maximize" else -1.0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -83,5 +82,6 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
         if lost:
             raise SimulationError(f"the outcome of {', '.join(lost)} is missing: no reward", policy)
         self._taken += 1
-        reward = self._sign * float(self.environment.compose(values[None], np.asarray([policy]))[0])
+        objective = float(self.environment.compose(values[None], np.asarray([policy]))[0])
+        reward = self.environment.sign * objective
         return values, reward, self._taken >= self.steps, False, {"policy": policy, "projected": not feasible}

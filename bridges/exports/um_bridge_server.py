@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bridges.extras import missing
 from bridges.steps import observe
+from policyloop.messages import on_one_line
 from simulators.contract.environment import Environment, SimulationError
 
 try:
@@ -187,7 +188,7 @@ async def _failures_in_words(request: web.Request, handler: Any) -> web.StreamRe
     except web.HTTPException:
         raise
     except Exception as failure:
-        words = {"type": type(failure).__name__, "message": " ".join(str(failure).split())}
+        words = {"type": type(failure).__name__, "message": on_one_line(failure)}
         return web.json_response({"error": words}, status=400 if isinstance(failure, ValueError) else 500)
 
 

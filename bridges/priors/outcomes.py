@@ -146,7 +146,7 @@ def _check(source: Environment, environment: Environment) -> None:
 
 
 def _limits(space: PolicySpace) -> dict[str, list[Any] | None]:
-    """Return what limits policies, by its name."""
+    """What limits policies, by its name."""
     box, budget, rows = space.bounds, space.constraint, space.candidates
     assert budget is None or isinstance(budget, LinearConstraint)
     return {

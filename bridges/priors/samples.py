@@ -49,7 +49,7 @@ class Samples(NamedTuple):
 
 
 def sample(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Samples:
-    """Return n samples of an environment, fewer where it has set aside fewer measurements.
+    """N samples of an environment, fewer where it has set aside fewer measurements.
 
     Parameters
     ----------

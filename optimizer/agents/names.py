@@ -1,6 +1,5 @@
 """The agents by name: each is a combination of feedback, acquisition and model, or a baseline."""
 
-import difflib
 from typing import Any
 
 from optimizer.acquisition.exploration import ContinuousBeta, Exploration, FiniteBeta
@@ -14,6 +13,7 @@ from optimizer.composition.propagation import PropagationName, make_propagation
 from optimizer.posterior.solved_rows import RowStorage
 from optimizer.prior.prior import Prior
 from optimizer.space.search_space import SearchSpace
+from policyloop.messages import unknown_name
 
 GP_AGENTS: dict[str, tuple[Feedback, AcquisitionName]] = {
     "gp-ucb": ("aggregate", "ucb"),
@@ -142,6 +142,4 @@ def make_agent(
         options |= {"family": family, "current": current, "seed": seed}
         options |= {"propagation": propagation, "context": context}
         return make_brought(name, space, composition, options)
-    near = difflib.get_close_matches(name, agent_names(), 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown agent {name!r}{hint} Known are {', '.join(agent_names())}")
+    raise ValueError(unknown_name("agent", name, agent_names()))

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from optimizer.agents.agent import Agent
+from policyloop.messages import failure
 
 AgentFactory = Callable[..., Agent]
 PLUGINS = "policyloop.agents"
@@ -83,6 +84,6 @@ def _imported(name: str) -> AgentFactory:
         factory: AgentFactory = point.load()
     except (Exception, SystemExit) as error:
         package = point.dist.name if point.dist else point.module
-        why = " ".join(f"{type(error).__name__}: {error}".split())
+        why = failure(error)
         raise ValueError(f"agent {name!r}, a plug-in of {package}, cannot be imported: {why}") from error
     return factory

@@ -1,8 +1,8 @@
 """Kernels between any policies and fixed points, and their gradients in reverse mode.
 
-Notation, used without exception: ``X`` (m, p) are the points asked about, ``Z`` (T, p) the points kept (the
-observed policies' features), ``K`` (m, T) is ``k(x_i, z_t)``, and ``W`` (m, T) holds the derivatives of some
-scalar by the entries of ``K``. The pullback of ``W`` is ``sum_t W[i, t] d k(x_i, z_t) / d x_i``, shape (m,
+Notation, used without exception: `X` (m, p) are the points asked about, `Z` (T, p) the points kept (the
+observed policies' features), `K` (m, T) is `k(x_i, z_t)`, and `W` (m, T) holds the derivatives of some
+scalar by the entries of `K`. The pullback of `W` is `sum_t W[i, t] d k(x_i, z_t) / d x_i`, shape (m,
 p): what the chain rule needs for the gradient of a posterior mean or variance, without an (m, T, p) array.
 
 scikit-learn's kernels give gradients by their hyperparameters only. Here the gradients by the input are
@@ -42,18 +42,18 @@ _STEP = float(np.finfo(np.float64).eps ** (1 / 3))
 
 
 class BoundKernel(ABC):
-    """A kernel together with the points ``Z`` that it is evaluated against; made by `bind`."""
+    """A kernel together with the points `Z` that it is evaluated against; made by `bind`."""
 
     @abstractmethod
     def value(self, X: Array) -> Array:
-        """Return ``K`` (m, T), equal to scikit-learn's ``kernel(X, Z)``, for ``X`` (m, p) of float64."""
+        """`K` (m, T), equal to scikit-learn's `kernel(X, Z)`, for `X` (m, p) of float64."""
 
     @abstractmethod
     def value_and_pullback(self, X: Array) -> tuple[Array, Pullback]:
-        """Return ``K`` (m, T) and the pullback, from ``W`` (m, T) to ``sum_t W[i, t] dk(x_i, z_t)/dx_i``.
+        """`K` (m, T) and the pullback, from `W` (m, T) to `sum_t W[i, t] dk(x_i, z_t)/dx_i`.
 
-        Several weights at once, ``W`` (s, m, T), give (s, m, p). The pullback may be called many times: each
-        result is a new array, and ``K`` and ``W`` stay as they are. ``K`` and ``X`` must not be changed
+        Several weights at once, `W` (s, m, T), give (s, m, p). The pullback may be called many times: each
+        result is a new array, and `K` and `W` stay as they are. `K` and `X` must not be changed
         before the last call.
         """
 
@@ -71,12 +71,12 @@ def bind(kernel: Kernel, Z: Array) -> BoundKernel:
     Returns
     -------
     BoundKernel
-        With the methods ``value(X)`` and ``value_and_pullback(X)``.
+        With the methods `value(X)` and `value_and_pullback(X)`.
 
     Raises
     ------
     ValueError
-        ``Z`` is not a matrix, or the number of its columns does not fit the kernel's length scales.
+        `Z` is not a matrix, or the number of its columns does not fit the kernel's length scales.
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
     if Z.ndim != 2:
@@ -105,12 +105,12 @@ def bind(kernel: Kernel, Z: Array) -> BoundKernel:
 
 
 def value_and_pullback(kernel: Kernel, X: Array, Z: Array) -> tuple[Array, Pullback]:
-    """Return ``kernel(X, Z)`` (m, T) and its pullback; see `bind` and `BoundKernel.value_and_pullback`."""
+    """`kernel(X, Z)` (m, T) and its pullback; see `bind` and `BoundKernel.value_and_pullback`."""
     return bind(kernel, Z).value_and_pullback(np.asarray(X, dtype=np.float64))
 
 
 def diag_and_gradient(kernel: Kernel, X: Array) -> tuple[Array, Array]:
-    """Return ``k(x_i, x_i)`` (m,), as ``kernel.diag(X)`` with any white noise in it, and its gradient (m, p).
+    """`k(x_i, x_i)` (m,), as `kernel.diag(X)` with any white noise in it, and its gradient (m, p).
 
     The gradient of a stationary kernel is zero; that of another is a central finite difference.
     """
@@ -129,7 +129,7 @@ def diag_and_gradient(kernel: Kernel, X: Array) -> tuple[Array, Array]:
 
 
 def _weighted_diag_and_gradient(kernel: WeightedSumKernel, X: Array) -> tuple[Array, Array]:
-    """Return ``sum_j w_j^2 k_j(z, z)`` of joined rows, and its gradient by ``z`` and ``w``."""
+    """`sum_j w_j^2 k_j(z, z)` of joined rows, and its gradient by `z` and `w`."""
     points, weights = kernel.split(X)
     total, in_points, in_weights = np.zeros(len(X)), np.zeros(points.shape), np.empty(weights.shape)
     for j, part in enumerate(kernel.kernels):
@@ -142,9 +142,9 @@ def _weighted_diag_and_gradient(kernel: WeightedSumKernel, X: Array) -> tuple[Ar
 
 
 def _constant_variance(kernel: Kernel) -> float | None:
-    """Return ``k(x, x)`` where it is the same for all x by the kernels known here, else None.
+    """`k(x, x)` where it is the same for all x by the kernels known here, else None.
 
-    Without it scikit-learn's ``diag`` would cost more than the rest of a small evaluation.
+    Without it scikit-learn's `diag` would cost more than the rest of a small evaluation.
     """
     kind = type(kernel)
     if kind in (RBF, Matern, RationalQuadratic):
@@ -203,7 +203,7 @@ def _rational_quadratic(alpha: float) -> Profile:
 
 
 def profile_of(kernel: Kernel) -> Profile | None:
-    """Return the profile of a stationary kernel whose gradient is known here, else None."""
+    """The profile of a stationary kernel whose gradient is known here, else None."""
     if type(kernel) is RBF:
         return _rbf
     if type(kernel) is RationalQuadratic:
@@ -296,7 +296,7 @@ class _Product(BoundKernel):
 
 
 class _WeightedSum(BoundKernel):
-    """``sum_j w_j k_j(z, z') w'_j`` of joined rows ``[z, w]``: see `WeightedSumKernel`."""
+    """`sum_j w_j k_j(z, z') w'_j` of joined rows `[z, w]`: see `WeightedSumKernel`."""
 
     def __init__(self, kernel: WeightedSumKernel, Z: Array) -> None:
         points, weights = kernel.split(Z)
@@ -362,7 +362,7 @@ class _FiniteDifferences(BoundKernel):
 
 
 def _neighbours(X: Array) -> list[tuple[Array, Array, Array]]:
-    """Return for each of the p entries the points a step above and below, and their distance (m,)."""
+    """For each of the p entries the points a step above and below, and their distance (m,)."""
     neighbours = []
     for i in range(X.shape[1]):
         step = _STEP * np.maximum(1.0, np.abs(X[:, i]))

@@ -33,7 +33,7 @@ _KEPT = 8
 
 
 def refine(space: Polytope, value_and_gradient: ValueAndGradient, starts: Array, spread: float) -> Array:
-    """Return feasible coordinates (m, k), where the climbs from ``starts`` and the last search ended.
+    """Feasible coordinates (m, k), where the climbs from `starts` and the last search ended.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def climb(
     """Take some steps of the spectral projected gradient method from all starts together.
 
     Birgin, Martinez & Raydan (2000), SIAM J. Optim. 10, 1196: a step goes toward the projection of
-    ``v + alpha gradient``, where alpha is the Barzilai-Borwein step length, and is shortened where the value
+    `v + alpha gradient`, where alpha is the Barzilai-Borwein step length, and is shortened where the value
     rises less than a line of small slope. Here the value must rise (their memory of earlier values is 1),
     each step costs one evaluation whether it is taken or shortened, and the starts share evaluations but
     nothing else.
@@ -99,7 +99,7 @@ def climb(
     steps : int
         Evaluations after the first.
     look, kept : int
-        After ``look`` steps only the ``kept`` highest go on.
+        After `look` steps only the `kept` highest go on.
 
     Returns
     -------
@@ -139,14 +139,14 @@ def climb(
 
 
 def _longest(g: Array) -> Array:
-    """Return the step lengths (n,) at which gradients (n, k) cross the unit box in their steepest entry."""
+    """The step lengths (n,) at which gradients (n, k) cross the unit box in their steepest entry."""
     steepest = np.abs(g).max(axis=1)
     lengths: Array = np.divide(1.0, steepest, out=np.zeros_like(steepest), where=steepest > 1e-300)
     return lengths
 
 
 def _finish(space: Polytope, value_and_gradient: ValueAndGradient, start: Array, spread: float) -> Array:
-    """Return the feasible coordinates (k,) where SLSQP from ``start`` ends."""
+    """The feasible coordinates (k,) where SLSQP from `start` ends."""
 
     def negative(v: Array) -> tuple[float, Array]:
         if not np.isfinite(v).all():

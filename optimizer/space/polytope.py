@@ -1,9 +1,9 @@
 """The feasible set of a bounded policy space: a box cut by linear constraints.
 
-Notation: a policy is ``x`` (d,). Entries fixed by equal bounds are constants; equality rows are solved for as
+Notation: a policy is `x` (d,). Entries fixed by equal bounds are constants; equality rows are solved for as
 many entries as they have rank (the dependent ones, those the rows can move most). What is left, the
-independent entries scaled to their bounds, are the coordinates ``v`` in [0, 1]^k, with ``x = origin + map v``
-and ``G v <= h``. The map is linear, so uniform in ``v`` is uniform in ``x``, and every ``v`` meets the
+independent entries scaled to their bounds, are the coordinates `v` in [0, 1]^k, with `x = origin + map v`
+and `G v <= h`. The map is linear, so uniform in `v` is uniform in `x`, and every `v` meets the
 equalities exactly.
 """
 
@@ -46,11 +46,11 @@ class Polytope:
     matrix, row_lower, row_upper : (q, d), (q,), (q,) arrays
         The constraints' rows and sides.
     origin, map : (d,) and (d, k) arrays
-        ``x = origin + map v``.
+        `x = origin + map v`.
     independent, span : (k,) arrays
         The entries of a policy that are coordinates, and the width of their bounds.
     G, h : (r, k) and (r,) arrays
-        The inequalities on ``v`` besides 0 <= v <= 1, rows of unit length.
+        The inequalities on `v` besides 0 <= v <= 1, rows of unit length.
     centre : (k,) array
         The centre of a largest ball inside.
 
@@ -82,24 +82,24 @@ class Polytope:
         self._pool: Array | None = None
 
     def contains(self, policies: Array) -> NDArray[np.bool_]:
-        """Return whether policies (n, d) meet bounds and constraints, (n,); see `TOLERANCE`."""
+        """Whether policies (n, d) meet bounds and constraints, (n,); see `TOLERANCE`."""
         inside = within(policies, self.lower, self.upper)
         if len(self.matrix):
             inside &= within(policies @ self.matrix.T, self.row_lower, self.row_upper)
         return inside
 
     def lift(self, v: Array) -> Array:
-        """Return the policies (n, d) of coordinates (n, k), within the bounds to the last digit."""
+        """The policies (n, d) of coordinates (n, k), within the bounds to the last digit."""
         x: Array = np.clip(self.origin + v @ self.map.T, self.lower, self.upper)
         return x
 
     def drop(self, policies: Array) -> Array:
-        """Return the coordinates (n, k) of policies (n, d): the inverse of `lift`."""
+        """The coordinates (n, k) of policies (n, d): the inverse of `lift`."""
         coordinates: Array = np.clip((policies - self.origin)[:, self.independent] / self.span, 0.0, 1.0)
         return coordinates
 
     def repair(self, v: Array) -> Array:
-        """Return coordinates (n, k) moved toward the centre by as little as makes them feasible."""
+        """Coordinates (n, k) moved toward the centre by as little as makes them feasible."""
         v = np.clip(v, 0.0, 1.0)
         if not len(self.G):
             return v
@@ -112,7 +112,7 @@ class Polytope:
         return repaired
 
     def project(self, v: Array) -> Array:
-        """Return coordinates (n, k) projected on the feasible set.
+        """Coordinates (n, k) projected on the feasible set.
 
         The nearest feasible point where G has one row at most; with more rows, a feasible one near it (three
         rounds of projection on the box and one row after the other, then `repair`).
@@ -126,9 +126,9 @@ class Polytope:
         return self.repair(nearest)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n coordinates (n, k), uniform over the feasible set.
+        """N coordinates (n, k), uniform over the feasible set.
 
-        Independent draws by rejection from the unit box of ``v``; where too few of those are feasible, the
+        Independent draws by rejection from the unit box of `v`; where too few of those are feasible, the
         ends of separate `hit_and_run` chains.
         """
         if not len(self.G) or not self.k:
@@ -143,14 +143,14 @@ class Polytope:
         return np.concatenate(kept)[:n]
 
     def _share_accepted(self) -> float:
-        """Return the feasible share of the unit box of ``v``, estimated once by a stream of its own."""
+        """The feasible share of the unit box of `v`, estimated once by a stream of its own."""
         if self._acceptance is None:
             draws = np.random.default_rng(0).random((4000, self.k))
             self._acceptance = float(self._meets(draws).mean())
         return self._acceptance
 
     def scatter(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n coordinates (n, k) to begin a search from: `sample`, but quick where it is slow.
+        """N coordinates (n, k) to begin a search from: `sample`, but quick where it is slow.
 
         Where that needs hit-and-run, they come from one pool of 4,096, made once by a stream of its own.
         """
@@ -161,7 +161,7 @@ class Polytope:
         return self._pool[rng.choice(_POOL, size=n, replace=False)]
 
     def hit_and_run(self, n: int, rng: np.random.Generator) -> Array:
-        """Return the ends (n, k) of n hit-and-run chains (Smith 1984) from the centre, run side by side.
+        """The ends (n, k) of n hit-and-run chains (Smith 1984) from the centre, run side by side.
 
         A first run with directions of no preference measures the shape of the set; the second, from where the
         first ended, draws its directions by that shape, so that a thin set is crossed as fast as a round one.
@@ -181,9 +181,9 @@ class Polytope:
         return self.repair(v[:n])
 
     def sobol(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n feasible coordinates (n, k) of a scrambled Sobol sequence.
+        """N feasible coordinates (n, k) of a scrambled Sobol sequence.
 
-        The sequence fills the unit box of ``v``, the independent entries; its feasible points are kept, in
+        The sequence fills the unit box of `v`, the independent entries; its feasible points are kept, in
         order. Where fewer than n of the first 2^16 are, the rest is a uniform sample. Up to 1024 points, a
         longer design with the same rng begins with a shorter one.
         """
@@ -242,7 +242,7 @@ class Polytope:
         self.G, self.h = G[kept] / length[kept, None], h[kept] / length[kept]
 
     def _largest_ball(self) -> tuple[Array, float]:
-        """Return the centre (k,) and the radius of a largest ball inside (a Chebyshev centre)."""
+        """The centre (k,) and the radius of a largest ball inside (a Chebyshev centre)."""
         if not self.k:
             return np.zeros(0), 0.0
         eye, one = np.eye(self.k), np.ones((self.k, 1))
@@ -253,7 +253,7 @@ class Polytope:
         return best[:-1], float(best[-1])
 
     def _tightened(self) -> tuple[Array, Array, Array, Array]:
-        """Return bounds and sides with those made equal that the others leave no slack."""
+        """Bounds and sides with those made equal that the others leave no slack."""
         lower, upper = self.lower.copy(), self.upper.copy()
         row_lower, row_upper = self.row_lower.copy(), self.row_upper.copy()
         for i in range(self.d):
@@ -270,7 +270,7 @@ class Polytope:
         return lower, upper, row_lower, row_upper
 
     def _range(self, row: Array) -> tuple[float, float]:
-        """Return the least and the most that ``row @ x`` can be."""
+        """The least and the most that `row @ x` can be."""
         cost, sides = row @ self.map, []
         for sign in (1.0, -1.0):
             sides.append(float(row @ self.origin + cost @ _minimise(sign * cost, self.G, self.h)))
@@ -278,7 +278,7 @@ class Polytope:
 
 
 def _minimise(cost: Array, A: Array, b: Array) -> Array:
-    """Return the v in the unit box with ``A v <= b`` at which ``cost v`` is least (SciPy's HiGHS)."""
+    """The v in the unit box with `A v <= b` at which `cost v` is least (SciPy's HiGHS)."""
     found = linprog(
         cost,
         A,
@@ -293,7 +293,7 @@ def _minimise(cost: Array, A: Array, b: Array) -> Array:
 
 
 def stack_rows(constraints: Sequence[LinearConstraint], d: int) -> tuple[Array, Array, Array]:
-    """Return the rows (q, d) of linear constraints and their lower and upper sides (q,)."""
+    """The rows (q, d) of linear constraints and their lower and upper sides (q,)."""
     matrix, lower, upper = [np.empty((0, d))], [np.empty(0)], [np.empty(0)]
     for constraint in constraints:
         A = constraint.A.toarray() if issparse(constraint.A) else constraint.A
@@ -317,14 +317,14 @@ def check_sides(lower: Array, upper: Array, what: str) -> None:
 
 
 def within(values: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
-    """Return whether all of a row's values (n, q) lie between the sides (q,), (n,); see `TOLERANCE`."""
+    """Whether all of a row's values (n, q) lie between the sides (q,), (n,); see `TOLERANCE`."""
     least = lower - TOLERANCE * np.maximum(1.0, np.abs(lower))
     most = upper + TOLERANCE * np.maximum(1.0, np.abs(upper))
     return np.asarray(((values >= least) & (values <= most)).all(axis=1))
 
 
 def _eliminate(B: Array, b: Array) -> tuple[NDArray[np.intp], Array, Array]:
-    """Solve ``B u = b`` for as many entries of u as its rank: ``u[dependent] = offset + M u[others]``."""
+    """Solve `B u = b` for as many entries of u as its rank: `u[dependent] = offset + M u[others]`."""
     if not B.size:
         return np.empty(0, dtype=np.intp), np.empty((0, B.shape[1])), np.empty(0)
     Q, R, order = qr(B, mode="economic", pivoting=True)
@@ -336,7 +336,7 @@ def _eliminate(B: Array, b: Array) -> tuple[NDArray[np.intp], Array, Array]:
 
 
 def _chord(v: Array, direction: Array, A: Array, b: Array) -> tuple[Array, Array]:
-    """Return the steps (n,) back and ahead at which the lines ``v + s direction`` leave ``A v <= b``."""
+    """The steps (n,) back and ahead at which the lines `v + s direction` leave `A v <= b`."""
     rate, slack = direction @ A.T, np.maximum(b - v @ A.T, 0.0)
     steps = slack / np.where(rate == 0.0, np.inf, rate)
     ahead = np.where(rate > 0, steps, np.inf).min(axis=1)
@@ -345,10 +345,10 @@ def _chord(v: Array, direction: Array, A: Array, b: Array) -> tuple[Array, Array
 
 
 def _project_on_row(v: Array, row: Array, side: float) -> Array:
-    """Return the projections of points (n, k) on the part of the unit box where ``row v = side``.
+    """The projections of points (n, k) on the part of the unit box where `row v = side`.
 
-    They are ``clip(v - s row, 0, 1)``, whose product with the row falls with s, linearly between the values
-    of s at which an entry meets its bound: it is read off between the two of those that enclose ``side``.
+    They are `clip(v - s row, 0, 1)`, whose product with the row falls with s, linearly between the values
+    of s at which an entry meets its bound: it is read off between the two of those that enclose `side`.
     """
     moved = row[np.abs(row) > 1e-12]
     corners = v[:, np.abs(row) > 1e-12]

@@ -24,13 +24,13 @@ ValueAndGradient = Callable[[Array], tuple[Array, Array]]
 class SearchSpace:
     """The feasible policies, finite or bounded, and the search for the best of them.
 
-    In a finite space policies are rows of ``candidates``, integer arrays (n,); in a bounded one they are
+    In a finite space policies are rows of `candidates`, integer arrays (n,); in a bounded one they are
     float arrays (n, d). `resolve` gives the coordinates of either.
 
     Parameters
     ----------
     bounds : scipy.optimize.Bounds, optional
-        Lower and upper bounds, d entries each; needed, and finite, unless ``candidates`` are given. Equal
+        Lower and upper bounds, d entries each; needed, and finite, unless `candidates` are given. Equal
         bounds fix an entry.
     constraint : scipy.optimize.LinearConstraint or a sequence of them, optional
         Rows with equal sides are equalities.
@@ -42,9 +42,9 @@ class SearchSpace:
     Attributes
     ----------
     bounds, constraints, embed
-        As given; ``constraints`` always a list.
+        As given; `constraints` always a list.
     finite : bool
-        Whether policies are rows of ``candidates``.
+        Whether policies are rows of `candidates`.
     d : int
         Entries of a policy.
     size : int or None
@@ -101,7 +101,7 @@ class SearchSpace:
         self._span = np.where(self.upper > self.lower, self.upper - self.lower, 1.0)
 
     def resolve(self, policies: ArrayLike) -> Array:
-        """Return the coordinates (n, d) of policies; one policy, (d,) or one row, gives (1, d)."""
+        """The coordinates (n, d) of policies; one policy, (d,) or one row, gives (1, d)."""
         if self.candidates is not None:
             rows = np.atleast_1d(np.asarray(policies))
             if rows.dtype.kind not in "iu":
@@ -114,7 +114,7 @@ class SearchSpace:
         return x
 
     def features(self, policies: Policies) -> Array:
-        """Return the features (n, p) that kernels see; those of candidates are computed once."""
+        """The features (n, p) that kernels see; those of candidates are computed once."""
         if self.embed is None:
             return self.resolve(policies)
         if self.size is None:
@@ -125,7 +125,7 @@ class SearchSpace:
         return features
 
     def contains(self, policies: Policies) -> NDArray[np.bool_]:
-        """Return whether policies are feasible, (n,): no side exceeded by more than 1e-9 max(1, |side|)."""
+        """Whether policies are feasible, (n,): no side exceeded by more than 1e-9 max(1, |side|)."""
         if self.feasible is None:
             return self.polytope.contains(self.resolve(policies))
         rows = np.atleast_1d(np.asarray(policies))
@@ -134,18 +134,18 @@ class SearchSpace:
         return feasible
 
     def constraint_rows(self) -> list[tuple[Array, float, float]]:
-        """Return every row of the constraints as its weights (d,), lower side and upper side."""
+        """Every row of the constraints as its weights (d,), lower side and upper side."""
         matrix, lower, upper = stack_rows(self.constraints, self.d)
         return [(row, float(low), float(high)) for row, low, high in zip(matrix, lower, upper, strict=True)]
 
     def sample(self, n: int, rng: np.random.Generator) -> Policies:
-        """Return n policies, uniform over the feasible set (rows, with replacement, in a finite space)."""
+        """N policies, uniform over the feasible set (rows, with replacement, in a finite space)."""
         if self.finite:
             return rng.choice(self._rows, size=n)
         return self.polytope.lift(self.polytope.sample(n, rng))
 
     def sobol(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Policies:
-        """Return n feasible policies of a scrambled Sobol design.
+        """N feasible policies of a scrambled Sobol design.
 
         In a bounded space the sequence runs over the entries that equality rows leave independent, and
         infeasible points are passed over (`Polytope.sobol`). In a finite one every point of a Sobol design of
@@ -169,12 +169,12 @@ class SearchSpace:
         return self._rows[chosen]
 
     def to_unit(self, policies: Policies) -> Array:
-        """Return the coordinates (n, d) scaled to the unit box; an entry fixed by equal bounds is 0."""
+        """The coordinates (n, d) scaled to the unit box; an entry fixed by equal bounds is 0."""
         unit: Array = (self.resolve(policies) - self.lower) / self._span
         return unit
 
     def from_unit(self, u: Array) -> Policies:
-        """Return the policies of unit coordinates (n, d); the nearest feasible rows in a finite space."""
+        """The policies of unit coordinates (n, d); the nearest feasible rows in a finite space."""
         u = np.atleast_2d(u)
         if not self.finite:
             x: Array = np.where(self.upper > self.lower, self.lower + u * self._span, self.lower)
@@ -193,10 +193,10 @@ class SearchSpace:
         starts: int = 30,
         extra: Policies | None = None,
     ) -> tuple[Policies, float]:
-        """Return the best feasible policy found and its value.
+        """The best feasible policy found and its value.
 
         In a finite space the best of all feasible candidates, the lowest row among equals. In a bounded one
-        ``points`` random policies (and ``extra``) are evaluated together, the best few that lie apart climb a
+        `points` random policies (and `extra`) are evaluated together, the best few that lie apart climb a
         few steps together, SciPy's SLSQP with gradients finishes the best of those
         (`optimizer.space.local_search`), and the best of all that was evaluated is returned. The result
         depends on the functions and on rng alone.
@@ -256,7 +256,7 @@ class SearchSpace:
 
 
 def _spread(values: Array) -> float:
-    """Return how far the best value lies above the median, 1 where it does not: the scale of a search.
+    """How far the best value lies above the median, 1 where it does not: the scale of a search.
 
     The median and not the mean or deviation, which a score that falls without bound far from the best would
     swamp.
@@ -267,7 +267,7 @@ def _spread(values: Array) -> float:
 
 
 def _apart(v: Array, values: Array, starts: int) -> NDArray[np.intp]:
-    """Return the rows of the best points (n, k), best first, that lie apart.
+    """The rows of the best points (n, k), best first, that lie apart.
 
     No two are closer than a tenth of the unit box's diagonal; in a set smaller than the unit box, accordingly
     less.
@@ -304,7 +304,7 @@ def _meets(policies: Array, bounds: Bounds | None, constraints: list[LinearConst
 
 
 def _argmax(values: Array) -> int:
-    """Return the first index of the largest value, nan passed over."""
+    """The first index of the largest value, nan passed over."""
     best = int(values.argmax())
     if not np.isnan(values[best]):  # a nan anywhere would have been taken for the largest
         return best

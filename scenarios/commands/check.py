@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from policyloop.messages import on_one_line
 from scenarios.commands.console import SIMULATOR
-from scenarios.errors import UserError, one_line
+from scenarios.errors import UserError
 
 if TYPE_CHECKING:
     from simulators import Environment
@@ -89,11 +90,11 @@ def environment_of(target: str, options: dict[str, Any]) -> Environment:
             return build_environment(load(target), trial=1)
         return simulators.make(target, **options)
     except (ValueError, TypeError, OSError) as error:
-        raise UserError(one_line(error)) from error
+        raise UserError(on_one_line(error)) from error
 
 
 def refusals(target: str) -> list[str]:
-    """Return why a run of a scenario would be refused before its first round; none without a scenario."""
+    """Why a run of a scenario would be refused before its first round; none without a scenario."""
     from scenarios.declaration.catalogue import load
     from scenarios.trial import check
 

@@ -22,7 +22,7 @@ def tell(text: str) -> None:
 
 
 def console() -> Console:
-    """Return the console of standard output."""
+    """The console of standard output."""
     from rich.console import Console
 
     # Without a terminal rich would fold tables to 80 columns. Names of a user's file are no markup.

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import typer
 
+from policyloop.messages import on_one_line
 from scenarios.commands.console import Debug, console
-from scenarios.errors import one_line
 
 
 class Plugin(NamedTuple):
@@ -32,7 +32,7 @@ class Plugin(NamedTuple):
 
 
 def plugins() -> list[Plugin]:
-    """Return all plug-ins of other packages, each imported to see whether it can be."""
+    """All plug-ins of other packages, each imported to see whether it can be."""
     from optimizer.agents import plugins as agents
     from optimizer.agents.names import BASELINES, GP_AGENTS
     from simulators.contract import registry as environments
@@ -58,7 +58,7 @@ def _state(point: EntryPoint) -> str:
     try:
         point.load()
     except (Exception, SystemExit) as error:  # somebody else's code, which may do anything
-        return f"cannot be imported: {type(error).__name__}: {one_line(error)}"
+        return f"cannot be imported: {type(error).__name__}: {on_one_line(error)}"
     return "ready"
 
 

@@ -64,7 +64,7 @@ def class_name(name: str) -> str:
 
 
 def unusable(name: str) -> str:
-    """Return why a simulator cannot have a name, "" where it can."""
+    """Why a simulator cannot have a name, "" where it can."""
     import simulators
 
     package, of_class = name.replace("-", "_"), class_name(name)
@@ -83,7 +83,7 @@ def unusable(name: str) -> str:
 
 
 def _installed(name: str, package: str) -> bool:
-    """Return whether a distribution or a module of this name is there; a mere folder is none."""
+    """Whether a distribution or a module of this name is there; a mere folder is none."""
     from importlib.metadata import PackageNotFoundError, distribution  # slow to import
 
     spec = importlib.util.find_spec(package)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from policyloop.messages import on_one_line
 from scenarios.commands.console import INTERRUPTED, console, failures, tell
-from scenarios.errors import StudyInterrupted, UserError, one_line
+from scenarios.errors import StudyInterrupted, UserError
 
 if TYPE_CHECKING:
     from scenarios.declaration.schema import Scenario
@@ -209,7 +210,7 @@ def _options(given: dict[str, Any]) -> list[str]:
 
 
 def _manner(jobs: int, backend: str, scheduler: str | None, share: str) -> list[str]:
-    """Return the options that say how work is done."""
+    """The options that say how work is done."""
     words = ["--jobs", str(jobs)] if jobs > 1 else []
     words += ["--backend", backend] if backend != "loky" else []
     words += ["--scheduler", scheduler] if scheduler is not None else []
@@ -248,7 +249,7 @@ def _drive(
 
 
 def _stored(path: Path) -> int:
-    """Return how many rounds a study holds, 0 where there is none."""
+    """How many rounds a study holds, 0 where there is none."""
     from scenarios.study.file import connect
     from scenarios.study.reading import read_progress
 
@@ -266,7 +267,7 @@ def _log_to(path: Path | None) -> None:
     try:
         handler = logging.FileHandler(path, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"command line: --log = {path}: cannot be written ({one_line(error)})") from error
+        raise UserError(f"command line: --log = {path}: cannot be written ({on_one_line(error)})") from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from scenarios.errors import UserError, one_line
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
 
 
 def serve(
@@ -52,4 +53,4 @@ def serve(
 
         serve_models(environment, host, port, announce)
     except ValueError as error:
-        raise UserError(one_line(error)) from error
+        raise UserError(on_one_line(error)) from error

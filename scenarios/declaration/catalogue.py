@@ -8,13 +8,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from policyloop.messages import on_one_line, unknown_name
 from scenarios.declaration.parse import parse
 from scenarios.declaration.schema import Scenario
-from scenarios.errors import UserError, name_error, one_line
+from scenarios.errors import UserError
 
 
 def names() -> list[str]:
-    """Return the names of the catalogue's scenarios, sorted."""
+    """The names of the catalogue's scenarios, sorted."""
     folder = resources.files("scenarios") / "catalogue"
     return sorted(item.name[: -len(".toml")] for item in folder.iterdir() if item.name.endswith(".toml"))
 
@@ -42,19 +43,19 @@ def load(name_or_path: str | Path, overrides: Mapping[str, Any] | None = None) -
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{source}: not valid TOML: {one_line(error)}") from error
+        raise UserError(f"{source}: not valid TOML: {on_one_line(error)}") from error
     return parse(data, source, overrides)
 
 
 def _read(name_or_path: str | Path) -> tuple[str, str]:
-    """Return a scenario's text and the name of its file for messages."""
+    """A scenario's text and the name of its file for messages."""
     given = str(name_or_path)
     if given in names():
         item = resources.files("scenarios") / "catalogue" / f"{given}.toml"
         return item.read_text(encoding="utf-8"), f"{given}.toml"
     path = Path(given)
     if not given.endswith(".toml") and len(path.parts) <= 1:
-        raise UserError(name_error("scenario", given, names()) + ", or the path of a .toml file")
+        raise UserError(unknown_name("scenario", given, names()) + ", or the path of a .toml file")
     try:
         return path.read_text(encoding="utf-8-sig"), given  # Windows editors put a mark first
     except FileNotFoundError:
@@ -62,4 +63,4 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
     except UnicodeDecodeError:
         raise UserError(f"{given}: not a text file in UTF-8, so not a scenario") from None
     except OSError as error:
-        raise UserError(f"{given}: cannot be read as a scenario file: {one_line(error)}") from error
+        raise UserError(f"{given}: cannot be read as a scenario file: {on_one_line(error)}") from error

@@ -13,6 +13,7 @@ from pydantic import (
     ValidationError,
 )
 
+from policyloop.messages import did_you_mean
 from scenarios.declaration.schema import (
     AgentSpec,
     EnvironmentSpec,
@@ -21,12 +22,12 @@ from scenarios.declaration.schema import (
     PriorSpec,
     Scenario,
 )
-from scenarios.errors import UserError, nearest
+from scenarios.errors import UserError
 from simulators.contract.targets import absolute, is_target
 
 
 def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Return a scenario's data with whole paths in place of relative ones, so that a study can be resumed.
+    """A scenario's data with whole paths in place of relative ones, so that a study can be resumed.
 
     A relative path begins at the scenario's file. Paths are targets (`file.py:Class`), in the names of the
     environment and of agents and among the environment's options, and its option `folder`.
@@ -112,7 +113,7 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
 
 
 def _declared(data: Mapping[str, Any], label: str) -> Any:
-    """Return the file's own entry for an agent's label, so that its settings hold; else the name alone."""
+    """The file's own entry for an agent's label, so that its settings hold; else the name alone."""
     entries = data.get("agents")
     for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, Mapping) and label in (
@@ -124,7 +125,7 @@ def _declared(data: Mapping[str, Any], label: str) -> Any:
 
 
 def describe(error: ValidationError, source: str, overrides: Mapping[str, Any]) -> str:
-    """Return one line about the first error of a validation, and how many there are besides."""
+    """One line about the first error of a validation, and how many there are besides."""
     # A mistyped key often makes another one "missing": the mistyped one is the better news.
     order = {"extra_forbidden": 0, "missing": 2}
     first = min(error.errors(), key=lambda found: order.get(found["type"], 1))
@@ -140,22 +141,20 @@ def describe(error: ValidationError, source: str, overrides: Mapping[str, Any]) 
     table, field = _field(path)
     if first["type"] == "extra_forbidden":
         keys = list(table.model_fields)
-        close = nearest(path[-1], keys)
-        hint = f"; did you mean {close!r}?" if close else ""
-        problem = f"unknown key{hint} (accepted: {', '.join(keys)})"
+        problem = f"unknown key{did_you_mean(path[-1], keys)} (accepted: {', '.join(keys)})"
         return f"{where}: {shown} = {_shown(first['input'])}: {problem}{more}"
     accepted = field or "a scenario table"
     if first["type"] == "value_error":
         accepted = str(first["ctx"]["error"])
     if first["type"] == "missing":
         return f"{where}: {shown} is missing; accepted: {accepted}{more}"
-    close = nearest(first["input"], _QUOTED.findall(accepted)) if first["type"] == "literal_error" else ""
-    hint = f"; did you mean {close!r}?" if close else ""
+    literal = first["type"] == "literal_error"
+    hint = did_you_mean(first["input"], _QUOTED.findall(accepted)) if literal else ""
     return f"{where}: {shown} = {_shown(first['input'])}{hint}; accepted: {accepted}{more}"
 
 
 def _field(path: list[int | str]) -> tuple[type[BaseModel], str]:
-    """Return the table that a location lies in, and what its last field accepts."""
+    """The table that a location lies in, and what its last field accepts."""
     table: type[BaseModel] = Scenario
     accepted = ""
     for step in path:

@@ -25,7 +25,7 @@ class Table(BaseModel):
 
 
 def plain_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return a simulator's options as they are.
+    """A simulator's options as they are.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def plain_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _entries(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Return all that a value holds, each by its dotted key."""
+    """All that a value holds, each by its dotted key."""
     if isinstance(value, Mapping):
         for name, below in value.items():
             yield from _entries(f"{key}.{name}" if key else str(name), below)
@@ -294,7 +294,7 @@ class Scenario(Table):
         return [agent.label for agent in self.agents]
 
     def agent(self, label: str) -> AgentSpec:
-        """Return the agent with this label; KeyError if there is none."""
+        """The agent with this label; KeyError if there is none."""
         for agent in self.agents:
             if agent.label == label:
                 return agent

@@ -42,7 +42,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return a figure of so many inches, without pyplot: no window system, no global state."""
+    """A figure of so many inches, without pyplot: no window system, no global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -76,7 +76,7 @@ _OTHERS: tuple[tuple[str, LineStyle], ...] = (
 
 
 def styles(labels: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, LineStyle]]:
-    """Return colour and line style for every agent: the same for an agent in all figures of all studies.
+    """Colour and line style for every agent: the same for an agent in all figures of all studies.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ def styles(labels: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, 
 
 
 def columns(labels: Sequence[str], most: int) -> int:
-    """Return how many entries of a legend to put in a row: what fits, and so that its rows are even."""
+    """How many entries of a legend to put in a row: what fits, and so that its rows are even."""
     fit = _ROW // (max(map(len, labels)) + 8)  # a line, and the space between entries
     rows = math.ceil(len(labels) / max(1, min(most, fit)))
     return math.ceil(len(labels) / rows)
 
 
 def looks(study: Study) -> dict[str, tuple[str, LineStyle]]:
-    """Return colour and line style of every agent of a study."""
+    """Colour and line style of every agent of a study."""
     agents = study.scenario.agents
     return styles([spec.label for spec in agents], [spec.name for spec in agents])

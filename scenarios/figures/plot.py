@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scenarios.errors import UserError, one_line
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
 from scenarios.figures.drawing import FORMATS, STYLE, Bounds, save
 from scenarios.figures.policies import policy_figure
 from scenarios.figures.regret import regret_figure
@@ -67,7 +68,7 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
             for name, figure in drawn.items():
                 save(figure, target / name)
         except OSError as error:
-            raise UserError(f"{target}: cannot be written to ({one_line(error)})") from error
+            raise UserError(f"{target}: cannot be written to ({on_one_line(error)})") from error
     return [path for pair in paths.values() for path in pair]
 
 

@@ -110,7 +110,7 @@ def season_figures(study: Study) -> dict[str, Figure]:
 
 
 def _policies(study: Study) -> tuple[str | None, dict[str, Any]]:
-    """Return the first agent with advice, and the policies to draw by label: its own, then today's."""
+    """The first agent with advice, and the policies to draw by label: its own, then today's."""
     for spec in study.scenario.agents:
         advice = typical_advice(study, spec.label)
         if advice is not None:
@@ -231,7 +231,7 @@ def town(environment: FluABM) -> Figure:
 
 
 def _layout(graph: nx.Graph) -> Mapping[int, Array]:
-    """Return places of the persons: each household a ring, near those it meets at school and at work."""
+    """Places of the persons: each household a ring, near those it meets at school and at work."""
     import networkx as nx
 
     home = dict(graph.nodes(data="household"))

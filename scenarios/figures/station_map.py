@@ -94,7 +94,7 @@ def station_map(study: Study) -> Figure | None:
 
 
 def _modelled(study: Study) -> str | None:
-    """Return the label of the first agent with a model."""
+    """The label of the first agent with a model."""
     return next((spec.label for spec in study.scenario.agents if spec.name in GP_AGENTS), None)
 
 
@@ -114,8 +114,7 @@ def _view(study: Study) -> View | None:
     objective, optimum = np.full(len(rows), np.nan), None
     try:
         objective = np.asarray(environment.compose(environment.expected(rows), rows), dtype=float)
-        best = np.nanargmax if environment.sense == "maximize" else np.nanargmin
-        optimum = int(best(objective))
+        optimum = int(np.nanargmax(environment.sign * objective))
     except NotImplementedError:
         pass
     assert isinstance(agent, GPAgent)

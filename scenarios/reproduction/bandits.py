@@ -52,7 +52,7 @@ ABOUT = {
 
 
 def plan(name: str, settings: Settings) -> Scenario:
-    """Return a scenario of the catalogue with the paper's agents, shortened as the settings say."""
+    """A scenario of the catalogue with the paper's agents, shortened as the settings say."""
     declared = catalogue.load(name)
     samples = settings.samples if declared.prior.source == "samples" else None
     return catalogue.load(
@@ -73,7 +73,7 @@ def study(name: str, settings: Settings, path: Path, *, jobs: int, show: Progres
 
 
 def bounds_of(found: Study) -> tuple[Bounds, str]:
-    """Return the theory's bounds for a study, and if there are none, a line that says why."""
+    """The theory's bounds for a study, and if there are none, a line that says why."""
     try:
         return study_bounds(found), ""
     except UserError as error:
@@ -83,7 +83,7 @@ def bounds_of(found: Study) -> tuple[Bounds, str]:
 def cumulative(
     found: Study, bounds: Bounds, missing: str = ""
 ) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
-    """Return a panel of figure 3, its numbers, its claims and what the report says about it.
+    """A panel of figure 3, its numbers, its claims and what the report says about it.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def cumulative(
 
 
 def average(found: Study) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
-    """Return a panel of figure 4, its numbers, its claim and what the report says about it."""
+    """A panel of figure 4, its numbers, its claim and what the report says about it."""
     rounds = found.scenario.rounds
     half = max(1, rounds // 2)
     regret = _regret(found)
@@ -162,7 +162,7 @@ def average(found: Study) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]
 
 
 def _regret(found: Study) -> dict[str, pd.DataFrame]:
-    """Return by agent the regret of its complete trials, a row a trial and a column a round."""
+    """By agent the regret of its complete trials, a row a trial and a column a round."""
     frame = found.to_dataframe()
     tables = {
         label: frame[frame["agent"] == label].pivot(index="trial", columns="round", values="regret").dropna()

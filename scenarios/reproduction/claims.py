@@ -67,5 +67,5 @@ class Claim:
         return verdict(self.mean, self.low, self.high, self.size)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the claim as plain data, as stored."""
+        """The claim as plain data, as stored."""
         return asdict(self)

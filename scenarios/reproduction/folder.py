@@ -15,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from scenarios.errors import UserError, one_line
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import FIGURES, Settings
 from scenarios.study.store import WriterLock
@@ -77,7 +78,7 @@ class Folder:
                 self._lock.release()
                 raise
         except OSError as error:
-            raise UserError(f"{path}: cannot be written to ({one_line(error)})") from error
+            raise UserError(f"{path}: cannot be written to ({on_one_line(error)})") from error
 
     def _open(self, mark: Path, force: bool) -> None:
         if mark.is_file():
@@ -100,7 +101,7 @@ class Folder:
         self._lock.release()
 
     def study(self, name: str) -> Path:
-        """Return the path at which an expensive part is kept."""
+        """The path at which an expensive part is kept."""
         return self.path / _STUDIES / name
 
     def remember(self, command: str) -> None:
@@ -148,7 +149,7 @@ class Folder:
         self._write()
 
     def claims(self) -> list[tuple[str, Claim]]:
-        """Return the claims of all finished figures, in the paper's order."""
+        """The claims of all finished figures, in the paper's order."""
         return [
             (name, Claim(**claim))
             for name in FIGURES
@@ -162,7 +163,7 @@ class Folder:
             if not {"settings", "finished", "seconds", "commands"} <= set(stored):
                 raise ValueError("keys are missing")
         except (OSError, ValueError) as error:
-            raise UserError(f"{mark}: cannot be read as a reproduction ({one_line(error)})") from error
+            raise UserError(f"{mark}: cannot be read as a reproduction ({on_one_line(error)})") from error
         return stored
 
     def _write(self) -> None:

@@ -106,7 +106,7 @@ def draw(seed: int, index: int) -> Illustration:
 
 
 def make(settings: Settings) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
-    """Return figure 1, its numbers, the claim and what the report says about it."""
+    """Figure 1, its numbers, the claim and what the report says about it."""
     import pandas as pd
 
     shown = draw(settings.seed, 0)

@@ -22,7 +22,8 @@ import simulators
 from optimizer import CandidatePosterior, Composition, Prior
 from optimizer.arrays import Array
 from optimizer.kernels.composed import FrozenKernel
-from scenarios.errors import UserError, name_error
+from policyloop.messages import unknown_name
+from scenarios.errors import UserError
 
 
 class LagKernel(FrozenKernel):
@@ -42,7 +43,7 @@ class LagKernel(FrozenKernel):
 
     @classmethod
     def of(cls, kernel: Kernel, points: Array) -> LagKernel:
-        """Return a stationary kernel on evenly spaced points (n, 1)."""
+        """A stationary kernel on evenly spaced points (n, 1)."""
         return cls(np.asarray(kernel(points[:1], points), dtype=np.float64)[0])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -116,7 +117,7 @@ class RegressionSetting:
     def __post_init__(self) -> None:
         """Check every field, and fill in the default groups."""
         if self.domain not in DOMAINS:
-            raise UserError(name_error("domain", self.domain, list(DOMAINS)))
+            raise UserError(unknown_name("domain", self.domain, list(DOMAINS)))
         groups = self.groups or ((5,) if self.domain == "flu" else (3, 5, 7, 10))
         if self.domain == "flu" and not set(groups) <= {5, 9}:
             raise UserError(f"groups = {list(groups)}; accepted for flu: 5 and 9")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optimizer.arrays import Array
-from scenarios.errors import UserError, one_line
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.folder import write_whole
@@ -46,7 +47,7 @@ _COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 
 
 def setting_of(domain: str, settings: Settings) -> RegressionSetting:
-    """Return what is compared in a panel of figure 2."""
+    """What is compared in a panel of figure 2."""
     groups = settings.flu_groups if domain == "flu" else ()
     return RegressionSetting(domain, groups, settings.observations, settings.samples, settings.seed)
 
@@ -93,7 +94,7 @@ def _numbered_run(
 
 
 def _priors(setting: RegressionSetting, path: Path, jobs: int, show: Progress) -> dict[int, dict[str, Any]]:
-    """Return the kernels that all runs share, from the file if they are stored there."""
+    """The kernels that all runs share, from the file if they are stored there."""
     wanted = json.loads(json.dumps(asdict(setting)))
     if path.is_file():
         try:
@@ -101,7 +102,7 @@ def _priors(setting: RegressionSetting, path: Path, jobs: int, show: Progress) -
             same = stored["setting"] == wanted
             priors = {int(J): prior for J, prior in stored["priors"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(f"{path}: cannot be read ({one_line(error)}); --force starts again") from error
+            raise UserError(f"{path}: cannot be read ({on_one_line(error)}); --force starts again") from error
         if not same:
             raise UserError(f"{path}: holds a regression study of another setting; --force starts again")
         return priors
@@ -131,7 +132,7 @@ def _lines(setting: RegressionSetting, run: int, errors: Array) -> str:
 
 
 def _stored(setting: RegressionSetting, path: Path) -> dict[int, Array]:
-    """Return the complete runs of a file; what a stop has cut short is removed from it."""
+    """The complete runs of a file; what a stop has cut short is removed from it."""
     if not path.is_file():
         write_whole(path, _HEAD)
         return {}
@@ -148,7 +149,7 @@ def _stored(setting: RegressionSetting, path: Path) -> dict[int, Array]:
                 errors = own[:, 3:].T.reshape(2, len(setting.groups), setting.observations)
                 found[int(run)] = np.ascontiguousarray(errors)
     except (ValueError, IndexError) as error:
-        raise UserError(f"{path}: cannot be read ({one_line(error)}); --force starts again") from error
+        raise UserError(f"{path}: cannot be read ({on_one_line(error)}); --force starts again") from error
     kept = _HEAD + "".join(_lines(setting, run, errors) for run, errors in found.items())
     if kept != text:
         write_whole(path, kept)
@@ -184,7 +185,7 @@ class Pooled:
         return cls(value, 100 * (1 - ours / theirs))
 
     def interval(self, of: Callable[[Array], Array]) -> dict[str, float | None]:
-        """Return a function of the (.., number of J, T) improvements with its 95 % percentile interval."""
+        """A function of the (.., number of J, T) improvements with its 95 % percentile interval."""
         if np.ptp(self.resampled) == 0:  # one run
             return {"mean": float(of(self.value)), "low": None, "high": None}
         low, high = np.quantile(of(self.resampled), [0.025, 0.975])
@@ -192,7 +193,7 @@ class Pooled:
 
 
 def make(found: RegressionStudy) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
-    """Return a panel of figure 2, its numbers, its claims and what the report says about it."""
+    """A panel of figure 2, its numbers, its claims and what the report says about it."""
     setting, pooled = found.setting, Pooled.of(found)
     runs, T = found.decomposed.shape[-1], setting.observations
     groups = list(setting.groups)
@@ -220,7 +221,7 @@ def make(found: RegressionStudy) -> tuple[Figure, pd.DataFrame, list[Claim], lis
 
 
 def _numbers(found: RegressionStudy, pooled: Pooled) -> pd.DataFrame:
-    """Return a row a (J, T): RMSEs, their improvement with its band, the trend, the runs' own percentages."""
+    """A row a (J, T): RMSEs, their improvement with its band, the trend, the runs' own percentages."""
     import pandas as pd
 
     T = np.arange(1, found.setting.observations + 1)

@@ -49,7 +49,7 @@ def write(folder: Folder, left_out: list[str]) -> None:
 
 
 def text(folder: Folder, left_out: list[str]) -> str:
-    """Return the report as Markdown."""
+    """The report as Markdown."""
     settings = folder.settings
     lines = ["# The paper's figures, reproduced", ""]
     if settings.quick:
@@ -108,7 +108,7 @@ def show(folder: Folder) -> None:
 
 
 def claims_table(claims: list[tuple[str, Claim]]) -> list[str]:
-    """Return the lines of a Markdown table, a row a claim."""
+    """The lines of a Markdown table, a row a claim."""
     lines = [
         "| figure | the paper's claim | what we measured | ours, with 95 % interval | verdict |",
         "|---|---|---|---|---|",

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scenarios.errors import UserError, name_error
+from policyloop.messages import unknown_name
+from scenarios.errors import UserError
 
 ILLUSTRATION = "1"
 
@@ -59,17 +60,17 @@ class Settings:
     rounds: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as plain data, as stored beside the results."""
+        """The settings as plain data, as stored beside the results."""
         return {**asdict(self), "flu_groups": list(self.flu_groups)}
 
 
 def paper(seed: int = 0) -> Settings:
-    """Return the paper's numbers of runs, trials, rounds and samples."""
+    """The paper's numbers of runs, trials, rounds and samples."""
     return Settings(seed=seed)
 
 
 def quick(seed: int = 0) -> Settings:
-    """Return fewer of all, for a look and for a check that all of it works: about a minute on two cores."""
+    """Fewer of all, for a look and for a check that all of it works: about a minute on two cores."""
     return Settings(
         seed=seed,
         quick=True,
@@ -84,7 +85,7 @@ def quick(seed: int = 0) -> Settings:
 
 
 def resolve(wanted: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the figures to make, in the paper's order, and one line about each that cannot be made yet.
+    """The figures to make, in the paper's order, and one line about each that cannot be made yet.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def resolve(wanted: Iterable[str]) -> tuple[list[str], list[str]]:
     chosen = [name.lower().removeprefix("figure").strip(" -") for name in wanted] or list(FIGURES)
     for name in chosen:
         if name not in FIGURES:
-            raise UserError(f"command line: {name_error('figure', name, FIGURES)}")
+            raise UserError(f"command line: {unknown_name('figure', name, FIGURES)}")
     known = catalogue.names()
     made, left_out = [], []
     for name in FIGURES:

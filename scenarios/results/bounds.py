@@ -20,7 +20,7 @@ BOUNDED = {"d-gpucb": "decomposed", "gp-ucb": "entire"}
 
 
 def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
-    """Return the bounds on the cumulative regret of a study's UCB agents.
+    """The bounds on the cumulative regret of a study's UCB agents.
 
     Parameters
     ----------

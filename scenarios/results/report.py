@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from policyloop.messages import on_one_line
 from scenarios.numbers import between, significant
 from scenarios.results.statistics import (
     ENOUGH,
@@ -37,12 +38,12 @@ _PAIRED = ("gain_over_gp_ucb_percent", "difference_from_gp_ucb", "simulated_agai
 
 
 def as_json(study: Study) -> str:
-    """Return the comparison as JSON: an object by agent."""
+    """The comparison as JSON: an object by agent."""
     return json.dumps(compare(study), indent=2, allow_nan=False)
 
 
 def as_csv(study: Study) -> str:
-    """Return the comparison as CSV: a row an agent, three columns a value."""
+    """The comparison as CSV: a row an agent, three columns a value."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     ends = ("mean", "low", "high")
@@ -99,7 +100,7 @@ def _cell(value: dict[str, float | None], name: str, reference: bool, trials: in
 
 
 def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str]) -> list[str]:
-    """Return what has to be known to read the comparison, a line each.
+    """What has to be known to read the comparison, a line each.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def print_advice(study: Study, console: Console) -> None:
 
 
 def _table(title: str, first: str, names: list[str], units: list[str]) -> Table:
-    """Return an empty table with a column an entry or group; the unit in the title if all share it."""
+    """An empty table with a column an entry or group; the unit in the title if all share it."""
     shared = len(set(units)) == 1
     whole = f"{title}\n{units[0]}" if shared and units[0] else title
     table = Table(title=whole, title_justify="left", title_style="bold")
@@ -240,12 +241,12 @@ def _objective_table(
 
 
 def _held_out(value: dict[str, Any]) -> list[float | None]:
-    """Return the objective of a recommendation on each held-out seed, None where it has no result."""
+    """The objective of a recommendation on each held-out seed, None where it has no result."""
     return value["held_out"]["objective"] if value.get("held_out") else []
 
 
 def _over_seeds(values: Sequence[float | None]) -> str:
-    """Return the mean over held-out seeds, with its interval, and how many of them have no result."""
+    """The mean over held-out seeds, with its interval, and how many of them have no result."""
     found = np.array([value for value in values if value is not None], dtype=np.float64)
     over = mean_interval(found)
     if len(found) < ENOUGH:
@@ -264,12 +265,12 @@ def _with_interval(mean: float | None, low: float | None, high: float | None, di
 
 
 def failure_lines(study: Study) -> list[str]:
-    """Return what to say about rounds whose simulation failed: how many, and how to repeat the first."""
+    """What to say about rounds whose simulation failed: how many, and how to repeat the first."""
     failures = study.failures
     if not failures:
         return []
     first = failures[0]
-    cause = " ".join(first["error"].split()) or "no number came back"
+    cause = on_one_line(first["error"]) or "no number came back"
     return [
         f"{len(failures)} round{'s' if len(failures) > 1 else ''} failed in the simulator; the first: "
         f"trial {first['trial']}, round {first['round']}, agent {first['agent']}, "

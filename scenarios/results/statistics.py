@@ -88,7 +88,7 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def simulated_again(study: Study, label: str) -> pd.Series:
-    """Return the objective of an agent's recommendations on held-out seeds, their mean a trial.
+    """The objective of an agent's recommendations on held-out seeds, their mean a trial.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def simulated_again(study: Study, label: str) -> pd.Series:
 
 
 def paired_difference(agent: pd.Series, reference: pd.Series) -> Interval:
-    """Return the mean over trials of an agent's total minus the reference's, with Student's 95 % interval.
+    """The mean over trials of an agent's total minus the reference's, with Student's 95 % interval.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def paired_difference(agent: pd.Series, reference: pd.Series) -> Interval:
 
 
 def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:
-    """Return one row a complete trial of an agent: summed regret and objective, mean seconds a round.
+    """One row a complete trial of an agent: summed regret and objective, mean seconds a round.
 
     A round without an observed objective counts as the trial's average, so that failing is no gain.
     """
@@ -131,7 +131,7 @@ def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:
 
 
 def mean_interval(values: NDArray[np.float64]) -> Interval:
-    """Return the mean of values and its 95 % interval by Student's t; nan values do not count.
+    """The mean of values and its 95 % interval by Student's t; nan values do not count.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def mean_interval(values: NDArray[np.float64]) -> Interval:
 
 
 def paired_gain(agent: pd.Series, reference: pd.Series, minimise: bool = True) -> Interval:
-    """Return the gain of an agent over the reference in percent, with its 95 % bootstrap interval.
+    """The gain of an agent over the reference in percent, with its 95 % bootstrap interval.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Curve(NamedTuple):
 
 
 def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
-    """Return mean and 95 % band over trials of a cumulative column, by round, for every agent.
+    """Mean and 95 % band over trials of a cumulative column, by round, for every agent.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
 
 
 def typical_advice(study: Study, label: str) -> dict[str, Any] | None:
-    """Return an agent's recommendation of its median trial, `None` without a complete trial.
+    """An agent's recommendation of its median trial, `None` without a complete trial.
 
     The median by the noise-free value of the recommended policy; where that is unknown, by its value on
     held-out seeds, or else by its predicted value: an agent's typical advice, neither its luckiest nor its

@@ -81,7 +81,7 @@ class Collector:
         return None if self._listener is None else self._listener.address
 
     def claim(self, trial: int, agent: str) -> History | None:
-        """Return the stored rounds of an agent's trial, None where the run is to stop."""
+        """The stored rounds of an agent's trial, None where the run is to stop."""
         return None if self.stopping else self._store.history(trial, agent)
 
     def put(self, message: Message) -> None:

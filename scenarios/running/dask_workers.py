@@ -14,7 +14,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from scenarios.errors import UserError, one_line
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
 from scenarios.running.local_workers import WorkersDied
 
 INSTALL = "pip install 'policyloop[dask]'"
@@ -59,7 +60,7 @@ def cluster(scheduler: str | None, jobs: int) -> Iterator[Dask]:
             )
             client = stack.enter_context(Client(address, timeout=CONNECT_SECONDS, set_as_default=False))
         except (OSError, ValueError) as error:
-            why = one_line(error)
+            why = on_one_line(error)
             raise UserError(
                 f"command line: --scheduler = {scheduler}: no Dask scheduler answers there ({why})"
             ) from error
@@ -97,7 +98,7 @@ class Dask:
         except KilledWorker as error:
             raise WorkersDied("workers died: killed, or out of memory") from error
         except (CancelledError, TimeoutError) as error:
-            raise ConnectionError(f"the Dask scheduler is gone ({one_line(error)})") from error
+            raise ConnectionError(f"the Dask scheduler is gone ({on_one_line(error)})") from error
         finally:
             with contextlib.suppress(Exception):  # it may be gone
                 self._client.cancel(futures)

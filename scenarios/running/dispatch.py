@@ -54,18 +54,18 @@ def workforce(backend: str, scheduler: str | None, jobs: int) -> Iterator[Workfo
 
 
 def world_key(scenario: Scenario, trial: int) -> str:
-    """Return the key under which the world of a trial is stored."""
+    """The key under which the world of a trial is stored."""
     return str(trial) if scenario.environment.new_world_each_trial else ALL_TRIALS
 
 
 def trials_of(scenario: Scenario, share: Share) -> list[int]:
-    """Return the trials of share k of n: k, k + n, k + 2n, .."""
+    """The trials of share k of n: k, k + n, k + 2n, .."""
     k, n = share
     return list(range(k, scenario.trials + 1, n))
 
 
 def unfinished(store: Store, scenario: Scenario, share: Share) -> list[tuple[int, str]]:
-    """Return the (trial, agent) pairs that lack rounds or the recommendation after the last one."""
+    """The (trial, agent) pairs that lack rounds or the recommendation after the last one."""
     done = read_progress(store.read())
     advised = {
         (trial, agent)
@@ -114,7 +114,7 @@ def finish(
 
 
 def _in_flight(store: Store, scenario: Scenario, share: Share, force: Workforce) -> str:
-    """Return in words which trials worker processes were in; they begin them in order."""
+    """In words which trials worker processes were in; they begin them in order."""
     if force.host != "":  # a cluster has workers that nobody here counts
         return ""
     trials = [

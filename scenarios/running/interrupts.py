@@ -18,7 +18,7 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def exit_code() -> int:
-    """Return the exit code of an interrupted process: 130 after Ctrl-C, 143 after SIGTERM."""
+    """The exit code of an interrupted process: 130 after Ctrl-C, 143 after SIGTERM."""
     return 128 + _received[-1]
 
 

@@ -61,7 +61,7 @@ class Processes:
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return a call to be made by `spread`."""
+    """A call to be made by `spread`."""
     return joblib.delayed(function)(*arguments)
 
 
@@ -118,7 +118,7 @@ def _nothing() -> None:
 
 
 def _begin() -> dict[str, Any]:
-    """Return what joblib is told about the beginning of a worker."""
+    """What joblib is told about the beginning of a worker."""
     return {"initializer": _start_worker, "initargs": (os.getpid(),)}
 
 

@@ -93,7 +93,7 @@ class _Counter:
             self._best[agent] = min(best, value, key=lambda one: self._sign * one)
 
     def left(self) -> str:
-        """Return what is left in words: the time, at the pace of the later half of the rounds seen.
+        """What is left in words: the time, at the pace of the later half of the rounds seen.
 
         "" where too few have been seen.
         """
@@ -280,7 +280,7 @@ class LiveDisplay:
 
 
 def choose(quiet: bool) -> Progress:
-    """Return the display that fits: none if `quiet`, a live one on a terminal, else plain lines."""
+    """The display that fits: none if `quiet`, a live one on a terminal, else plain lines."""
     if quiet:
         return Silent()
     return LiveDisplay() if sys.stderr.isatty() else PlainLines()

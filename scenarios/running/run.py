@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from policyloop.messages import on_one_line
 from scenarios.declaration.schema import Scenario
-from scenarios.errors import StudyInterrupted, UserError, one_line
+from scenarios.errors import StudyInterrupted, UserError
 from scenarios.running.dispatch import Share, finish, log, trials_of, unfinished, workforce, world_key
 from scenarios.running.local_workers import WorkersDied, Workforce, call, workers
 from scenarios.running.progress import Progress, Silent
@@ -123,7 +124,7 @@ def _run(
         log.info("%s: stopped with %d rounds in %s", scenario.name, stored, store.path)
         raise StudyInterrupted(stored) from None
     except sqlite3.Error as error:
-        reason = "another program holds it locked" if "locked" in str(error) else one_line(error)
+        reason = "another program holds it locked" if "locked" in str(error) else on_one_line(error)
         raise OSError(f"{store.path}: {reason}; what was stored before is kept") from error
     finally:
         store.close(discard=not store.paid)

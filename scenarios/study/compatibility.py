@@ -39,7 +39,7 @@ def refuse_changes(stored: Scenario, now: Scenario, where: str) -> None:
 
 
 def differences(stored: Scenario, now: Scenario) -> list[str]:
-    """Return in words where two scenarios differ in more than words, limits, rounds, trials and agents."""
+    """In words where two scenarios differ in more than words, limits, rounds, trials and agents."""
     skip: dict[str, Any] = dict.fromkeys(_MAY_DIFFER | {"rounds", "trials", "agents"}, True)
     skip["environment"] = _LIMITS
     return _changes(stored.model_dump(exclude=skip), now.model_dump(exclude=skip), "")

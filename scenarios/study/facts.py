@@ -16,7 +16,7 @@ _PACKAGES = ("policyloop", "numpy", "scipy", "scikit-learn")
 
 
 def describe(environment: Environment) -> dict[str, Any]:
-    """Return what readers of a study must know about its environment: names, units, sense."""
+    """What readers of a study must know about its environment: names, units, sense."""
     space = environment.policy_space
     current = environment.current_policy
     return {

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from scenarios.errors import UserError, one_line
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
 
 APPLICATION_ID = 0x504C4350  # "PLCP", in the file's header: tells our files from foreign ones
 
@@ -84,7 +85,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         else:
             connection = _reader(path, uri)
     except sqlite3.Error as error:
-        raise UserError(f"{path}: cannot be opened as a study: {one_line(error)}; {_OTHER}") from error
+        raise UserError(f"{path}: cannot be opened as a study: {on_one_line(error)}; {_OTHER}") from error
     try:
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -106,7 +107,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
                 f"{path}: another program holds the file locked; close it, and try again"
             ) from error
         raise UserError(
-            f"{path}: is not a study of policyloop, or is damaged: {one_line(error)}; {_OTHER}"
+            f"{path}: is not a study of policyloop, or is damaged: {on_one_line(error)}; {_OTHER}"
         ) from error
     except UserError:
         connection.close()
@@ -125,12 +126,12 @@ def damage(connection: sqlite3.Connection) -> str:
     try:
         found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.Error as error:
-        return one_line(error)
-    return "" if found == "ok" else " ".join(found.split())
+        return on_one_line(error)
+    return "" if found == "ok" else on_one_line(found)
 
 
 def refusal(path: Path, found: str) -> UserError:
-    """Return the refusal of a damaged study."""
+    """The refusal of a damaged study."""
     return UserError(
         f"{path}: the study is damaged, and is left as it is: {found}; `policyloop export` writes what can "
         "be read of it; run it anew with --force or another --out"

@@ -72,7 +72,7 @@ def merge(studies: Sequence[str | Path], out: str | Path, *, force: bool = False
 
 
 def _joined(one: Scenario, other: Scenario, where: str) -> Scenario:
-    """Return the scenario of which two are parts."""
+    """The scenario of which two are parts."""
     common = [spec.label for spec in one.agents if spec.label in other.labels]
     grown = {
         "rounds": max(one.rounds, other.rounds),

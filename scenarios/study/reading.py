@@ -19,18 +19,18 @@ ADVICE_COLUMNS = ("trial", "agent", "rounds", "value", "expected", "simple_regre
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return all facts about a study."""
+    """All facts about a study."""
     return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
 
 
 def read_runs(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Return every run that wrote to the study, in order: when it began, and the packages' versions."""
+    """Every run that wrote to the study, in order: when it began, and the packages' versions."""
     found = connection.execute("SELECT began, versions FROM runs ORDER BY run")
     return [{"began": json.loads(began), "versions": json.loads(versions)} for began, versions in found]
 
 
 def read_worlds(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-    """Return the stored worlds by key, each with seed, priors (by key) and optimum (None where unknown)."""
+    """The stored worlds by key, each with seed, priors (by key) and optimum (None where unknown)."""
     worlds: dict[str, dict[str, Any]] = {}
     for key, seed, policy, row, value, outcomes in connection.execute("SELECT * FROM worlds"):
         optimum = None
@@ -51,7 +51,7 @@ def read_worlds(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
 def read_rounds(
     connection: sqlite3.Connection, trial: int | None = None, agent: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return stored rounds in order, of one trial and agent or of all."""
+    """Stored rounds in order, of one trial and agent or of all."""
     where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
     found = connection.execute(
         f"SELECT {', '.join(ROUND_COLUMNS)} FROM rounds{where} ORDER BY trial, agent, round", values
@@ -66,7 +66,7 @@ def read_rounds(
 
 
 def read_recommendations(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Return the stored recommendations in order of trial and agent."""
+    """The stored recommendations in order of trial and agent."""
     found = connection.execute(
         f"SELECT {', '.join(ADVICE_COLUMNS)} FROM recommendations ORDER BY trial, agent"
     )
@@ -76,7 +76,7 @@ def read_recommendations(connection: sqlite3.Connection) -> list[dict[str, Any]]
 def salvage(
     connection: sqlite3.Connection, table: str, plausible: Callable[[dict[str, Any]], bool]
 ) -> list[dict[str, Any]]:
-    """Return what can be read of a damaged table: the rows before the damage and those after it.
+    """What can be read of a damaged table: the rows before the damage and those after it.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def salvage(
 
 
 def _decoded(name: str, value: Any) -> Any:
-    """Return a value of a damaged row as `read_rounds` does; TypeError where it cannot have been stored."""
+    """A value of a damaged row as `read_rounds` does; TypeError where it cannot have been stored."""
     if (name in JSON_COLUMNS or name == "value") and value is not None:
         value = json.loads(value)
     numbers = value if name in JSON_COLUMNS else [value] if name in _NUMBERS else []
@@ -110,6 +110,6 @@ def _decoded(name: str, value: Any) -> Any:
 
 
 def read_progress(connection: sqlite3.Connection) -> dict[tuple[int, str], int]:
-    """Return the number of stored rounds of every (trial, agent)."""
+    """The number of stored rounds of every (trial, agent)."""
     found = connection.execute("SELECT trial, agent, count(*) FROM rounds GROUP BY trial, agent")
     return {(trial, agent): count for trial, agent, count in found}

@@ -14,7 +14,7 @@ import bridges
 
 
 def plain(value: Any) -> Any:
-    """Return a dataclass, array or number as plain Python data."""
+    """A dataclass, array or number as plain Python data."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray):
@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
 
 
 def as_round(record: Mapping[str, Any]) -> bridges.Round:
-    """Return a stored round as the loop's record."""
+    """A stored round as the loop's record."""
 
     def number(name: str) -> float:
         return math.nan if record[name] is None else float(record[name])
@@ -50,7 +50,7 @@ def as_round(record: Mapping[str, Any]) -> bridges.Round:
 
 
 def as_optimum(stored: Mapping[str, Any] | None) -> bridges.Optimum | None:
-    """Return a stored optimum as the bridge's, `None` where it is unknown."""
+    """A stored optimum as the bridge's, `None` where it is unknown."""
     if stored is None:
         return None
     return bridges.Optimum(
@@ -62,7 +62,7 @@ def as_optimum(stored: Mapping[str, Any] | None) -> bridges.Optimum | None:
 
 
 def to_json(value: Any) -> str:
-    """Return a value as JSON text; nan becomes null, floats keep every bit."""
+    """A value as JSON text; nan becomes null, floats keep every bit."""
     return json.dumps(_without_nan(value), allow_nan=False, separators=(",", ":"))
 
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from scenarios.errors import UserError, one_line
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
 from scenarios.study.file import connect, damage, refusal, refuse_folder, upgrade
 from scenarios.study.reading import ADVICE_COLUMNS, JSON_COLUMNS, ROUND_COLUMNS, read_rounds
 from scenarios.study.records import to_json
@@ -43,7 +44,7 @@ class WriterLock:
                 raise UserError(
                     f"{study}: another policyloop is writing this study; wait, or stop it"
                 ) from None
-            raise UserError(f"{study}: its folder cannot be written to ({one_line(error)})") from error
+            raise UserError(f"{study}: its folder cannot be written to ({on_one_line(error)})") from error
 
     def _acquire(self) -> sqlite3.Connection:
         while True:
@@ -121,7 +122,7 @@ class Store:
         except BaseException as error:
             self._lock.release()
             if isinstance(error, (OSError, sqlite3.Error)):
-                raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+                raise UserError(f"{path}: cannot be written: {on_one_line(error)}") from error
             raise
 
     def _create(self) -> None:
@@ -202,12 +203,12 @@ class Store:
             )
 
     def history(self, trial: int, agent: str) -> list[dict[str, Any]]:
-        """Return the stored rounds of an agent's trial, in order."""
+        """The stored rounds of an agent's trial, in order."""
         with self._mutex:
             return read_rounds(self._connection, trial, agent)
 
     def read(self) -> sqlite3.Connection:
-        """Return the connection, to read with the functions of `scenarios.study.reading`."""
+        """The connection, to read with the functions of `scenarios.study.reading`."""
         return self._connection
 
 
@@ -231,7 +232,7 @@ def new_study(path: Path, *, force: bool = False) -> Iterator[Store]:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         partial.replace(path)
     except sqlite3.Error as error:
-        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+        raise UserError(f"{path}: cannot be written: {on_one_line(error)}") from error
     finally:
         partial.unlink(missing_ok=True)
         lock.release()

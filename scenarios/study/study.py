@@ -8,8 +8,9 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from policyloop.messages import on_one_line
 from scenarios.declaration.schema import Scenario
-from scenarios.errors import UserError, one_line
+from scenarios.errors import UserError
 from scenarios.study.file import connect, damage, refusal, refuse_folder
 from scenarios.study.reading import (
     read_meta,
@@ -70,7 +71,7 @@ class Study:
             except (sqlite3.Error, ValueError) as error:
                 raise UserError(
                     f"{self.path}: the study is damaged at its beginning, and cannot be read: "
-                    f"{one_line(error)}; run it anew with --force or another --out"
+                    f"{on_one_line(error)}; run it anew with --force or another --out"
                 ) from error
             if "scenario" not in self.meta:
                 raise UserError(
@@ -83,7 +84,7 @@ class Study:
                     self._rounds = read_rounds(connection)
                     self._recommendations = read_recommendations(connection)
                 except (sqlite3.Error, ValueError) as error:
-                    self.damage = one_line(error)
+                    self.damage = on_one_line(error)
             if self.damage:
                 if not damaged:
                     raise refusal(self.path, self.damage)
@@ -116,25 +117,25 @@ class Study:
         return [record for record in self._rounds if record["status"] == "failed"]
 
     def rounds(self) -> list[dict[str, Any]]:
-        """Return every stored round, in order of trial, agent and round, as stored."""
+        """Every stored round, in order of trial, agent and round, as stored."""
         return [dict(record) for record in self._rounds]
 
     def optimum(self, trial: int) -> dict[str, Any] | None:
-        """Return the true optimum of a trial's world (policy, value, outcomes), `None` where unknown."""
+        """The true optimum of a trial's world (policy, value, outcomes), `None` where unknown."""
         world = self.world(trial)
         return None if world is None else world["optimum"]
 
     def world(self, trial: int) -> dict[str, Any] | None:
-        """Return what is known of a trial's world: seed, priors and optimum; `None` before it is learned."""
+        """What is known of a trial's world: seed, priors and optimum; `None` before it is learned."""
         return self.worlds.get(str(trial)) or self.worlds.get("all")
 
     def history(self, trial: int, agent: str) -> list[dict[str, Any]]:
-        """Return the stored rounds of an agent's trial, in order, as `trial.replay` takes them."""
+        """The stored rounds of an agent's trial, in order, as `trial.replay` takes them."""
         own = [one for one in self._rounds if one["trial"] == trial and one["agent"] == agent]
         return sorted(own, key=lambda one: int(one["round"]))
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return one row a (trial, agent, round).
+        """One row a (trial, agent, round).
 
         Returns
         -------
@@ -179,7 +180,7 @@ class Study:
         return frame
 
     def recommendations(self) -> list[dict[str, Any]]:
-        """Return every agent's recommendation at the end of every trial.
+        """Every agent's recommendation at the end of every trial.
 
         Returns
         -------
@@ -219,7 +220,7 @@ class Study:
                 frame.to_parquet(partial, index=False)
             partial.replace(target)
         except OSError as error:
-            raise UserError(f"{target}: cannot be written ({one_line(error)})") from error
+            raise UserError(f"{target}: cannot be written ({on_one_line(error)})") from error
         finally:
             partial.unlink(missing_ok=True)
         return target

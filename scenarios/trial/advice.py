@@ -35,7 +35,7 @@ def stored_advice(
     label: str,
     optimum: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return an agent's recommendation as a record of the study.
+    """An agent's recommendation as a record of the study.
 
     Parameters
     ----------
@@ -75,8 +75,7 @@ def stored_advice(
     elif optimum is None and scenario.held_out:
         value["held_out"] = simulated_again(scenario, environment, advice.policy, trial)
     if optimum is not None:
-        sign = 1.0 if environment.sense == "minimize" else -1.0
-        regret = sign * (expected - optimum["value"])
+        regret = environment.sign * (optimum["value"] - expected)
     return {
         "trial": trial,
         "agent": label,

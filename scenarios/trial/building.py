@@ -10,8 +10,9 @@ import optimizer
 import simulators
 from optimizer.agents.names import GP_AGENTS
 from optimizer.prior.learning import ON_GRAPH
+from policyloop.messages import on_one_line, unknown_name
 from scenarios.declaration.schema import AgentSpec, Scenario
-from scenarios.errors import UserError, name_error, one_line
+from scenarios.errors import UserError
 from simulators.contract.targets import is_target
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ OWN = "own"  # the prior of one GP of the composed values
 
 
 def world_seed(scenario: Scenario, trial: int) -> int | None:
-    """Return the seed of the world of a trial, `None` where all trials share the world."""
+    """The seed of the world of a trial, `None` where all trials share the world."""
     if not scenario.environment.new_world_each_trial:
         return None
     return bridges.as_int(bridges.stream(scenario.seed, trial, "world"))
 
 
 def environment_options(scenario: Scenario, trial: int) -> dict[str, Any]:
-    """Return the options with which the environment of a trial is made."""
+    """The options with which the environment of a trial is made."""
     options = dict(scenario.environment.options)
     if scenario.prior.family == ON_GRAPH:
         options.setdefault("features", "graph")
@@ -51,7 +52,7 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
     spec = scenario.environment
     known = spec.name in simulators.names()
     if not (known or is_target(spec.name)):
-        message = name_error("environment", spec.name, simulators.names())
+        message = unknown_name("environment", spec.name, simulators.names())
         raise UserError(f"{scenario.source}: environment.name: {message}")
     options = environment_options(scenario, trial)
     if spec.needs_data and "data" not in options:
@@ -64,7 +65,7 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
         raise
     except (ValueError, TypeError, OSError) as error:
         where = "environment.options" if known else "environment"
-        raise UserError(f"{scenario.source}: {where}: {one_line(error)}") from error
+        raise UserError(f"{scenario.source}: {where}: {on_one_line(error)}") from error
 
 
 def build_agent(
@@ -78,7 +79,7 @@ def build_agent(
         prior = optimizer.Prior.from_dict(priors[which], graph) if which in priors else None
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{scenario.source}: the study's stored kernels cannot be read ({one_line(error)}); "
+            f"{scenario.source}: the study's stored kernels cannot be read ({on_one_line(error)}); "
             "was it written by another version of policyloop?"
         ) from error
     means = prior_means(scenario, environment) if prior is not None and spec.name in GP_AGENTS else None
@@ -100,7 +101,7 @@ def build_agent(
 
 
 def prior_means(scenario: Scenario, environment: Environment) -> bridges.PriorOutcomes | None:
-    """Return the outcomes that the scenario names as prior means; None where it names none.
+    """The outcomes that the scenario names as prior means; None where it names none.
 
     Raises
     ------
@@ -114,11 +115,11 @@ def prior_means(scenario: Scenario, environment: Environment) -> bridges.PriorOu
     if scenario.prior.source != "samples" or not scenario.prior.given:
         raise UserError(f'{where}: accepted only with prior.source = "samples", and 2 samples or more')
     if spec.name not in simulators.names():
-        raise UserError(f"{where}.name: {name_error('environment', spec.name, simulators.names())}")
+        raise UserError(f"{where}.name: {unknown_name('environment', spec.name, simulators.names())}")
     try:
         return bridges.prior_outcomes(environment, spec.name, spec.options)
     except (ValueError, TypeError, OSError) as error:
-        raise UserError(f"{where}: {one_line(error)}") from error
+        raise UserError(f"{where}: {on_one_line(error)}") from error
 
 
 def uses_own(scenario: Scenario, spec: AgentSpec, environment: Environment) -> bool:
@@ -137,7 +138,7 @@ def needs_own(scenario: Scenario, environment: Environment) -> bool:
 
 
 def needed_priors(scenario: Scenario, environment: Environment) -> set[str]:
-    """Return which priors have to be there before the first round: none where no agent learns."""
+    """Which priors have to be there before the first round: none where no agent learns."""
     if not scenario.prior.given or not any(spec.name in optimizer.GP_AGENTS for spec in scenario.agents):
         return set()
     return {GROUPS, OWN} if needs_own(scenario, environment) else {GROUPS}

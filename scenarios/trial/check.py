@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import bridges
 import optimizer
 from optimizer.prior.learning import ON_GRAPH
+from policyloop.messages import on_one_line, unknown_name
 from scenarios.declaration.schema import Scenario
-from scenarios.errors import UserError, name_error, one_line
+from scenarios.errors import UserError
 from scenarios.trial.building import build_agent, build_environment, needs_own, prior_means
 from simulators.contract.targets import is_target
 
@@ -33,12 +34,14 @@ def check(scenario: Scenario) -> Environment:
     try:
         bridges.check_composition(environment)
     except ValueError as error:
-        raise UserError(f"{scenario.source}: environment: {one_line(error)}") from error
+        raise UserError(f"{scenario.source}: environment: {on_one_line(error)}") from error
     if scenario.prior.source == "environment":
         try:
             bridges.known_prior(environment)
         except ValueError as error:
-            raise UserError(f'{scenario.source}: prior.source = "environment": {one_line(error)}') from error
+            raise UserError(
+                f'{scenario.source}: prior.source = "environment": {on_one_line(error)}'
+            ) from error
         if needs_own(scenario, environment):
             raise UserError(
                 f'{scenario.source}: prior.source = "environment" names the groups\' kernels; '
@@ -64,9 +67,9 @@ def check(scenario: Scenario) -> Environment:
     for index, spec in enumerate(scenario.agents):
         where = f"{scenario.source}: agents[{index}]"
         if spec.name not in optimizer.agent_names() and not is_target(spec.name):
-            raise UserError(f"{where}: {name_error('agent', spec.name, optimizer.agent_names())}")
+            raise UserError(f"{where}: {unknown_name('agent', spec.name, optimizer.agent_names())}")
         try:
             build_agent(scenario, spec, environment, 1, {})
         except (ValueError, TypeError, NotImplementedError) as error:
-            raise UserError(f"{where} ({spec.name}): {one_line(error)}") from error
+            raise UserError(f"{where} ({spec.name}): {on_one_line(error)}") from error
     return environment

@@ -78,7 +78,7 @@ def _steps(scenario: Scenario, trial: int, children: int) -> Iterator[bridges.St
 def _loop(
     scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], steps: bridges.Steps | None = None
 ) -> bridges.Loop:
-    """Return the loop of an agent's trial, before its first round."""
+    """The loop of an agent's trial, before its first round."""
     environment = build_environment(scenario, trial)
     agent = build_agent(scenario, scenario.agent(label), environment, trial, world["priors"])
     first = 1 if scenario.prior.given else max(5, 2 * environment.policy_space.d)
@@ -96,7 +96,7 @@ def _loop(
 def replay(
     scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], history: list[dict[str, Any]]
 ) -> tuple[Environment, optimizer.Agent]:
-    """Return the environment and the agent of a trial as they are after its stored rounds."""
+    """The environment and the agent of a trial as they are after its stored rounds."""
     with threadpool_limits(1):
         loop = _loop(scenario, trial, label, world)
         for _ in loop.run(len(history), history=[as_round(record) for record in history]):

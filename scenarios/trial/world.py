@@ -25,7 +25,7 @@ from scenarios.trial.step_process import limited
 def learn_priors(
     scenario: Scenario, trial: int, told: Callable[[str], None] | None = None, jobs: int = 1
 ) -> dict[str, Any]:
-    """Return the kernels of a trial's world: learned from samples outside the trial, or named by the world.
+    """The kernels of a trial's world: learned from samples outside the trial, or named by the world.
 
     Parameters
     ----------

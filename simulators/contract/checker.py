@@ -22,20 +22,20 @@ PROBES = 8
 """Feasible policies that are tried, spread over the space."""
 
 STEPS = 12
-"""Repeated steps that are averaged to compare with ``expected``."""
+"""Repeated steps that are averaged to compare with `expected`."""
 
 SLOW = 10.0
 """Seconds above which a step is called slow."""
 
 CHANCE = 1e-7
-"""How seldom the comparison with ``expected`` may blame a correct environment, for each group."""
+"""How seldom the comparison with `expected` may blame a correct environment, for each group."""
 
 
 STEP = "step failed at the feasible policy"
 
 
 def check_environment(env: Any, remake: Callable[[], Any] | None = None) -> list[str]:
-    """Return what an environment gets wrong, one plain sentence a finding.
+    """What an environment gets wrong, one plain sentence a finding.
 
     Takes a few dozen steps at feasible policies. Never raises for the environment's fault, not even where
     it asks to exit. Leaves the environment reset.
@@ -193,7 +193,7 @@ class _Checker(Findings):
                 self.find(f"step must refuse {why} with ValueError; it accepted {text(outside)}")
 
     def noise_free(self) -> None:
-        """Check the form of ``expected``, and that repeated steps scatter around it."""
+        """Check the form of `expected`, and that repeated steps scatter around it."""
         J, batch = len(self.env.groups), np.array(self.policies)
         try:
             expected = np.asarray(self.env.expected(batch))
@@ -223,7 +223,7 @@ class _Checker(Findings):
             )
 
     def composition(self) -> None:
-        """Check ``compose`` in batches, and ``weights``, ``gradient`` and ``bounds`` beside it."""
+        """Check `compose` in batches, and `weights`, `gradient` and `bounds` beside it."""
         env, J = self.env, len(self.env.groups)
         seen = [self.values(policy, 5) for policy in self.policies]
         rows = [k for k, values in enumerate(seen) if values is not None and np.isfinite(values).all()]
@@ -272,7 +272,7 @@ class _Checker(Findings):
                 )
 
     def slopes(self, outcomes: Any, policies: Any, slopes: Any) -> None:
-        """Compare ``gradient`` with differences of ``compose``, where g has no kink or jump between them."""
+        """Compare `gradient` with differences of `compose`, where g has no kink or jump between them."""
         for j, group in enumerate(self.env.groups):
             h = np.zeros(len(self.env.groups))
             h[j] = 1e-4 * (1 + np.abs(outcomes[:, j]).max())
@@ -351,7 +351,7 @@ class _Checker(Findings):
             self.find(f"{what} gives another step for the same seed")
 
     def values(self, policy: Any, seed: Any) -> NDArray[np.float64] | None:
-        """Return the observations of a step after a reset; None when there are none of the right shape."""
+        """The observations of a step after a reset; None when there are none of the right shape."""
         outcomes = self.step(policy, seed)
         return None if outcomes is None else np.asarray(outcomes.values, dtype=float)
 

@@ -1,8 +1,8 @@
 """The contract of every simulator: a policy goes in, one outcome a group comes out.
 
-Notation, used without exception: ``x`` is a policy of ``d`` entries, ``j`` one of ``J`` groups, ``f_j(x)``
-the noise-free outcome of a group, ``y_j = f_j(x) + noise`` an observation, ``g`` the known composition of the
-outcomes into the objective (Definitions 1 and 2 of the paper), ``n`` a number of policies evaluated together.
+Notation, used without exception: `x` is a policy of `d` entries, `j` one of `J` groups, `f_j(x)`
+the noise-free outcome of a group, `y_j = f_j(x) + noise` an observation, `g` the known composition of the
+outcomes into the objective (Definitions 1 and 2 of the paper), `n` a number of policies evaluated together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SimulationError(RuntimeError):
     message : str
         The cause, in one line.
     policy : array-like or int, optional
-        The policy whose step failed: ``(d,)`` coordinates, or a candidate row. None when unknown.
+        The policy whose step failed: `(d,)` coordinates, or a candidate row. None when unknown.
     seed : int or numpy.random.SeedSequence, optional
         The seed of the failed step. None when unknown.
     """
@@ -53,7 +53,7 @@ class Outcomes:
     Parameters
     ----------
     values : (J,) array of float
-        One observation a group, in the group's own unit. ``nan`` means the group is missing.
+        One observation a group, in the group's own unit. `nan` means the group is missing.
     noise_variance : (J,) array of float, optional
         Variance of each observation's noise, in the squared unit of the group. None: the agent's own.
     info : mapping, optional
@@ -68,18 +68,18 @@ class Outcomes:
 class Environment(ABC):
     """A simulator with named groups, a policy space and a known composition.
 
-    A subclass sets the attributes below, writes :meth:`step`, and overrides whatever else it knows better:
-    :meth:`expected` when noise-free outcomes can be computed, :meth:`compose` and :meth:`weights` when the
+    A subclass sets the attributes below, writes `step`, and overrides whatever else it knows better:
+    `expected` when noise-free outcomes can be computed, `compose` and `weights` when the
     objective is not the plain sum. A general (nonlinear) composition may also offer ``gradient(outcomes,
-    policies) -> (..., J)``, the exact slopes ``dg/df_j``, and ``bounds -> (J,)``, the finite ``B_j`` of
-    Definition 2; readers look for these two with ``getattr``. :func:`simulators.check_environment` tells in
+    policies) -> (..., J)`, the exact slopes `dg/df_j`, and `bounds -> (J,)`, the finite `B_j`` of
+    Definition 2; readers look for these two with `getattr`. `simulators.check_environment` tells in
     words what a subclass gets wrong.
 
-    A world may live: it changes by itself from step to step, whatever the policies are. Then ``expected``
-    and the best policy are those of the coming step, whose time is ``context``; ``step`` observes, then
+    A world may live: it changes by itself from step to step, whatever the policies are. Then `expected`
+    and the best policy are those of the coming step, whose time is `context`; `step` observes, then
     lets the time of one step pass. It passes even if the step fails.
 
-    In a finite space policies are candidate rows: ``(n,)`` integers wherever ``(n, d)`` is written here.
+    In a finite space policies are candidate rows: `(n,)` integers wherever `(n, d)` is written here.
 
     Attributes
     ----------
@@ -94,15 +94,15 @@ class Environment(ABC):
     sense : {"minimize", "maximize"}
         What is to be done with the objective.
     has_memory : bool
-        True when a step depends on earlier steps. Then ``get_state`` and ``set_state`` must be there.
+        True when a step depends on earlier steps. Then `get_state` and `set_state` must be there.
     lives : bool
-        True when the world changes by itself from step to step; ``has_memory`` is True then as well.
+        True when the world changes by itself from step to step; `has_memory` is True then as well.
     name : str
         The registry's name, or the class's.
     current_policy : (d,) array or None
-        Today's practice, the baseline of the agent ``current``; None when there is none.
+        Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
-        What ``current_policy`` is, in words.
+        What `current_policy` is, in words.
     """
 
     groups: tuple[str, ...]
@@ -124,8 +124,13 @@ class Environment(ABC):
             cls.name = cls.__name__
 
     @property
+    def sign(self) -> float:
+        """1.0 where the objective is to be maximised, -1.0 where minimised."""
+        return 1.0 if self.sense == "maximize" else -1.0
+
+    @property
     def rng(self) -> np.random.Generator:
-        """The noise stream that :meth:`reset` restarts; unseeded until the first reset."""
+        """The noise stream that `reset` restarts; unseeded until the first reset."""
         if self._rng is None:
             self._rng = np.random.default_rng()
         return self._rng
@@ -164,7 +169,7 @@ class Environment(ABC):
         features : (m, p) array
             Where they were taken, as kernels see it: in a world that lives with the time as last column.
         outcomes : (m, J) array
-            What was measured there, each in its group's unit; ``nan`` where missing.
+            What was measured there, each in its group's unit; `nan` where missing.
         """
         return None
 
@@ -191,7 +196,7 @@ class Environment(ABC):
         """
 
     def expected(self, policies: ArrayLike) -> NDArray[np.float64]:
-        """Return the noise-free outcomes ``f_j(x)`` of many policies.
+        """The noise-free outcomes `f_j(x)` of many policies.
 
         Parameters
         ----------
@@ -213,7 +218,7 @@ class Environment(ABC):
         raise NotImplementedError(f"{self.name}: the noise-free outcomes are unknown")
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> NDArray[np.float64]:
-        """Return the objective ``g`` of outcomes; the sum weighted by :meth:`weights` unless overridden.
+        """The objective `g` of outcomes; the sum weighted by `weights` unless overridden.
 
         Parameters
         ----------
@@ -225,7 +230,7 @@ class Environment(ABC):
         Returns
         -------
         (...,) array
-            The composed values, in ``objective_unit``; ``nan`` where a group is missing.
+            The composed values, in `objective_unit`; `nan` where a group is missing.
         """
         # One memory layout, hence one order of summation: a row's value must not depend on its neighbours.
         values = np.ascontiguousarray(outcomes, dtype=float)
@@ -240,7 +245,7 @@ class Environment(ABC):
         return total
 
     def weights(self, policies: ArrayLike) -> NDArray[np.float64] | None:
-        """Return the weights ``g_j(x)`` of a linear composition (Definition 1).
+        """The weights `g_j(x)` of a linear composition (Definition 1).
 
         Parameters
         ----------
@@ -250,14 +255,14 @@ class Environment(ABC):
         Returns
         -------
         (n, J) array or None
-            Ones for the default composition; None where ``compose`` is overridden, unless this method is too.
+            Ones for the default composition; None where `compose` is overridden, unless this method is too.
         """
         if type(self).compose is not Environment.compose:
             return None
         return np.ones((len(np.asarray(policies)), len(self.groups)))
 
     def get_state(self) -> Any:
-        """Return the memory as plain arrays, for an environment that has one.
+        """The memory as plain arrays, for an environment that has one.
 
         Raises
         ------
@@ -267,7 +272,7 @@ class Environment(ABC):
         raise NotImplementedError(self._no_state())
 
     def set_state(self, state: Any) -> None:
-        """Restore what :meth:`get_state` returned.
+        """Restore what `get_state` returned.
 
         Raises
         ------

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from policyloop.messages import on_one_line
+
 FAULTS = (Exception, SystemExit)
 """What an environment's code may raise without ending its examination."""
 
@@ -28,11 +30,11 @@ class Findings:
     def find(self, sentence: str, kind: str = "") -> None:
         """Note a finding; another of the same kind, by default the same sentence, is only counted."""
         kind = kind or sentence
-        self._first.setdefault(kind, " ".join(sentence.split()))
+        self._first.setdefault(kind, on_one_line(sentence))
         self._times[kind] += 1
 
     def knows(self, kind: str, error: BaseException) -> bool:
-        """Return whether `blaming` with this kind has noted an exception of the same type."""
+        """Whether `blaming` with this kind has noted an exception of the same type."""
         return _kind(kind, error) in self._first
 
     @contextmanager
@@ -45,7 +47,7 @@ class Findings:
 
 
 def said(error: BaseException) -> str:
-    """Return in words what an environment's code did instead of an answer."""
+    """In words what an environment's code did instead of an answer."""
     if isinstance(error, SystemExit):
         return f"it asked to exit ({error.code}), which costs a study the round"
     return f"it raised {type(error).__name__}: {error}"

@@ -13,14 +13,14 @@ from simulators.arrays import Array
 from simulators.contract.projection import project
 
 TOLERANCE = 1e-9
-"""Feasible means violated by no more than this times ``max(1, |bound|)``."""
+"""Feasible means violated by no more than this times `max(1, |bound|)`."""
 
 
 class PolicySpace:
     """Labels, units and limits of policies.
 
-    A bounded space has ``bounds`` and perhaps a ``constraint``; its policies are ``(d,)`` float arrays. A
-    finite space has ``candidates``; its policies are integer candidate rows, everywhere. Limits given beside
+    A bounded space has `bounds` and perhaps a `constraint`; its policies are `(d,)` float arrays. A
+    finite space has `candidates`; its policies are integer candidate rows, everywhere. Limits given beside
     candidates say which rows are feasible.
 
     Parameters
@@ -28,14 +28,14 @@ class PolicySpace:
     labels, units : sequence of str
         One label and one unit for each of the d entries.
     bounds : scipy.optimize.Bounds, optional
-        Finite lower and upper limits, scalars or ``(d,)``. Needed unless ``candidates`` are given. Equal
+        Finite lower and upper limits, scalars or `(d,)`. Needed unless `candidates` are given. Equal
         limits fix an entry.
     constraint : scipy.optimize.LinearConstraint, optional
-        ``lb <= A x <= ub`` with ``A`` of shape ``(m, d)`` or ``(d,)``; equal limits make an equation.
+        `lb <= A x <= ub` with `A` of shape `(m, d)` or `(d,)`; equal limits make an equation.
     candidates : (n, d) array-like, optional
         The finite set of policies.
     features : (n, p) array-like, optional
-        What kernels see of each candidate; the candidates themselves by default. Only with ``candidates``.
+        What kernels see of each candidate; the candidates themselves by default. Only with `candidates`.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class PolicySpace:
 
     @property
     def finite(self) -> bool:
-        """Whether policies are rows of ``candidates``."""
+        """Whether policies are rows of `candidates`."""
         return self.candidates is not None
 
     @property
@@ -111,7 +111,7 @@ class PolicySpace:
         return f"PolicySpace({', '.join(self.labels)}; {kind}, {len(self._A)} linear constraint(s))"
 
     def check(self, policy: Any) -> Any:
-        """Return a policy in its standard form, or say what is wrong with it.
+        """A policy in its standard form, or say what is wrong with it.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class PolicySpace:
         return x
 
     def contains(self, policies: ArrayLike) -> NDArray[np.bool_]:
-        """Return which policies are feasible, within 1e-9 relative.
+        """Which policies are feasible, within 1e-9 relative.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class PolicySpace:
         return np.asarray(whole & self._satisfies(self.candidates[index]), dtype=bool)
 
     def resolve(self, policies: ArrayLike) -> Array:
-        """Return the coordinates of policies.
+        """The coordinates of policies.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class PolicySpace:
         return self._as_table(policies) if self.candidates is None else self.candidates[self._rows(policies)]
 
     def embed(self, policies: ArrayLike) -> Array:
-        """Return the features that kernels see: the coordinates, or the candidates' own ``features``.
+        """The features that kernels see: the coordinates, or the candidates' own `features`.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class PolicySpace:
         return self.resolve(policies) if self._features is None else self._features[self._rows(policies)]
 
     def project(self, policy: Any) -> Any:
-        """Return the feasible policy nearest to a point, in the Euclidean distance of the coordinates.
+        """The feasible policy nearest to a point, in the Euclidean distance of the coordinates.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class PolicySpace:
         return " + ".join(f"{a:.4g}*[{label}]" for a, label in terms if a != 0) or "0"
 
     def _box(self, bounds: Bounds | None) -> tuple[Array, Array]:
-        """Return the checked (d,) limits of the entries, infinite where there are none."""
+        """The checked (d,) limits of the entries, infinite where there are none."""
         if bounds is None:
             return np.full(self.d, -np.inf), np.full(self.d, np.inf)
         sides = []
@@ -284,7 +284,7 @@ class PolicySpace:
         return sides[0], sides[1]
 
     def _rows_of(self, constraint: LinearConstraint | None) -> tuple[Array, Array, Array]:
-        """Return the checked (m, d) coefficients and (m,) limits, m = 0 without a constraint."""
+        """The checked (m, d) coefficients and (m,) limits, m = 0 without a constraint."""
         if constraint is None:
             return np.empty((0, self.d)), np.empty(0), np.empty(0)
         A: Any = constraint.A
@@ -336,13 +336,13 @@ def _slack(limit: Any) -> Any:
 
 
 def _excess(values: Array, lower: Array, upper: Array) -> Array:
-    """Return how far values lie outside their limits, tolerance taken off; positive means infeasible."""
+    """How far values lie outside their limits, tolerance taken off; positive means infeasible."""
     excess: Array = np.maximum(lower - _slack(lower) - values, values - upper - _slack(upper))
     return excess
 
 
 def _products(A: Array, x: Array) -> Array:
-    """Return A x for every row of x, (n, m), each row in the same order whatever its neighbours."""
+    """A x for every row of x, (n, m), each row in the same order whatever its neighbours."""
     return np.asarray((x[:, None, :] * A).sum(axis=-1), dtype=float)
 
 

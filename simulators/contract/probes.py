@@ -13,7 +13,7 @@ from simulators.contract.policy_space import PolicySpace
 
 
 def feasible(space: PolicySpace, n: int) -> list[Any]:
-    """Return n feasible policies, spread over the space."""
+    """N feasible policies, spread over the space."""
     rng = np.random.default_rng(20)
     if space.size is not None:
         rows = np.flatnonzero(space.contains(np.arange(space.size)))
@@ -27,7 +27,7 @@ def feasible(space: PolicySpace, n: int) -> list[Any]:
 
 
 def infeasible(space: PolicySpace) -> list[tuple[Any, str]]:
-    """Return policies outside the space, each with what is wrong with it."""
+    """Policies outside the space, each with what is wrong with it."""
     if space.size is not None:
         cases: list[tuple[Any, str]] = [
             (space.size, "a candidate row beyond the last"),
@@ -61,6 +61,6 @@ def _rows(space: PolicySpace) -> NDArray[np.float64]:
 
 
 def text(policy: Any) -> str:
-    """Return a policy as a message shows it."""
+    """A policy as a message shows it."""
     array = np.asarray(policy)
     return str(array) if array.ndim == 0 else "(" + ", ".join(f"{entry:.4g}" for entry in array) + ")"

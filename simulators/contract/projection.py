@@ -9,7 +9,7 @@ from simulators.arrays import Array
 
 
 def project(point: Array, lower: Array, upper: Array, A: Array, row_lower: Array, row_upper: Array) -> Array:
-    """Return the nearest x to a point with ``lower <= x <= upper`` and ``row_lower <= A x <= row_upper``.
+    """The nearest x to a point with `lower <= x <= upper` and `row_lower <= A x <= row_upper`.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def project(point: Array, lower: Array, upper: Array, A: Array, row_lower: Array
 def _one_row(point: Array, lower: Array, upper: Array, a: Array, lb: float, ub: float) -> Array:
     """Project onto a box cut by one row.
 
-    The answer is ``clip(point - m a)`` for the one multiplier m at which the row meets its nearer limit. The
+    The answer is `clip(point - m a)` for the one multiplier m at which the row meets its nearer limit. The
     row's value never rises with m and is linear between the multipliers at which an entry meets a bound, so m
     is read off exactly.
     """
@@ -53,8 +53,8 @@ def _one_row(point: Array, lower: Array, upper: Array, a: Array, lb: float, ub: 
 def _many_rows(point: Array, lower: Array, upper: Array, A: Array, lb: Array, ub: Array) -> Array:
     """Project onto a box cut by many rows: least distance programming by non-negative least squares.
 
-    Lawson & Hanson 1974, Solving Least Squares Problems, chapter 23: the least u with ``G u >= h`` follows
-    from the residual r of ``min_{y >= 0} |[G'; h'] y - e|`` as ``u = -r[:-1] / r[-1]``.
+    Lawson & Hanson 1974, Solving Least Squares Problems, chapter 23: the least u with `G u >= h` follows
+    from the residual r of `min_{y >= 0} |[G'; h'] y - e|` as `u = -r[:-1] / r[-1]`.
     """
     scale = np.linalg.norm(A, axis=1)
     keep = scale > 0

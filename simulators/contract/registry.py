@@ -7,13 +7,13 @@ A name is one of the registry's own, one that an installed package offers by an 
 from __future__ import annotations
 
 import copy
-import difflib
 import inspect
 import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from policyloop.messages import did_you_mean, failure, on_one_line, unknown_name
 from simulators.contract.environment import Environment
 from simulators.contract.targets import is_target, load_target
 
@@ -40,7 +40,7 @@ _factories: dict[str, Factory | str] = {
 
 
 def names() -> list[str]:
-    """Return the names that :func:`make` knows, sorted.
+    """The names that `make` knows, sorted.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def names() -> list[str]:
 
 @cache
 def plugins() -> dict[str, EntryPoint]:
-    """Return what installed packages offer by entry points, by name. Nothing of theirs is imported.
+    """What installed packages offer by entry points, by name. Nothing of theirs is imported.
 
     A name of the registry's own is not theirs to take.
 
@@ -75,8 +75,8 @@ def register(name: str, factory: Factory | str) -> None:
     name : str
         The name for scenario files.
     factory : callable or str
-        A class or function that returns an :class:`~simulators.Environment`, or where to import it from when
-        it is needed, ``"module:attribute"``.
+        A class or function that returns an `simulators.Environment`, or where to import it from when
+        it is needed, `"module:attribute"`.
 
     Raises
     ------
@@ -98,16 +98,16 @@ def make(name: str, **options: Any) -> Environment:
     Parameters
     ----------
     name : str
-        One of :func:`names`, or a target: `package.module:Class`, `folder/file.py:Class`, or the same with a
+        One of `names`, or a target: `package.module:Class`, `folder/file.py:Class`, or the same with a
         function that returns an environment, or with an environment, which is copied.
     **options
-        Passed to the environment; each is documented there. ``seed`` fixes the world of an environment that
+        Passed to the environment; each is documented there. `seed` fixes the world of an environment that
         draws one.
 
     Returns
     -------
     Environment
-        With ``name`` set to the registry's name, if it has one.
+        With `name` set to the registry's name, if it has one.
 
     Raises
     ------
@@ -123,8 +123,7 @@ def make(name: str, **options: Any) -> Environment:
     makes = FUNCTIONS if is_target(name) and inspect.isfunction(factory) else ""
     for option in required:
         if option not in options:
-            meant = difflib.get_close_matches(option, unknown, n=1, cutoff=0.5)
-            hint = f"; {meant[0]!r} is none of its options" if meant else makes
+            hint = f"; {unknown[0]!r} is none of its options" if unknown else makes
             raise ValueError(f"environment {name!r} needs the option {option!r}{hint}")
     try:
         environment = factory(**options)
@@ -146,7 +145,7 @@ def make(name: str, **options: Any) -> Environment:
 
 
 def _factory(name: str) -> Factory:
-    """Return what makes the environment of a name."""
+    """What makes the environment of a name."""
     if name in _factories:
         known = _factories[name]
         return load_target(known) if isinstance(known, str) else known
@@ -156,16 +155,14 @@ def _factory(name: str) -> Factory:
             loaded = point.load()
         except (Exception, SystemExit) as error:
             package = point.dist.name if point.dist else point.module
-            why = " ".join(f"{type(error).__name__}: {error}".split())
+            why = failure(error)
             raise ValueError(
                 f"environment {name!r}, a plug-in of {package}, cannot be imported: {why}"
             ) from error
     elif is_target(name):
         loaded = load_target(name)
     else:
-        raise ValueError(
-            f"unknown environment {name!r}{_nearest(name, names())}; known: {', '.join(names())}"
-        )
+        raise ValueError(unknown_name("environment", name, names()))
     if isinstance(loaded, Environment):
         return lambda: _copied(name, loaded)
     if not callable(loaded):
@@ -179,12 +176,12 @@ def _copied(name: str, environment: Environment) -> Environment:
     except Exception as error:
         raise ValueError(
             f"environment {name!r} cannot be copied, as every trial needs one of its own: "
-            f"{' '.join(str(error).split())}; name a function that builds it instead"
+            f"{on_one_line(error)}; name a function that builds it instead"
         ) from error
 
 
 def _parameters(factory: Factory) -> tuple[list[str], bool, list[str]]:
-    """Return the names a factory accepts, whether it takes any other, and those it cannot do without.
+    """The names a factory accepts, whether it takes any other, and those it cannot do without.
 
     Among the accepted ones are those of the classes above, to which a class passes on what it does not know.
     """
@@ -206,10 +203,5 @@ def _open_ended(parameters: list[inspect.Parameter]) -> bool:
 def _unknown(name: str, option: str, accepted: list[str]) -> ValueError:
     known = ", ".join(accepted) or "none"
     return ValueError(
-        f"environment {name!r} has no option {option!r}{_nearest(option, accepted)}; accepted: {known}"
+        f"environment {name!r} has no option {option!r}{did_you_mean(option, accepted)} (accepted: {known})"
     )
-
-
-def _nearest(word: str, words: list[str]) -> str:
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
-    return f" (nearest: {close[0]!r})" if close else ""

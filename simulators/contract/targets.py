@@ -10,14 +10,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from policyloop.messages import failure
+
 
 def is_target(text: Any) -> bool:
-    """Return whether a text has the form of a target: something on both sides of a last colon."""
+    """Whether a text has the form of a target: something on both sides of a last colon."""
     return isinstance(text, str) and all(text.rpartition(":"))
 
 
 def absolute(target: str, folder: Path) -> str:
-    """Return a target whose file, if it is one of a file, is named by its whole path.
+    """A target whose file, if it is one of a file, is named by its whole path.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def _file(path: Path) -> ModuleType:
 def _why(error: BaseException, place: str) -> str:
     if isinstance(error, FileNotFoundError) and place.endswith(".py"):
         return str(error)
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    reason = failure(error)
     if isinstance(error, ModuleNotFoundError) and error.name and place.split(".")[0] == error.name:
         reason += "; install it into this environment, or name its file, as in folder/file.py:Class"
     return reason

@@ -5,17 +5,17 @@ Each says in one line what is wrong and what is accepted.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from policyloop.messages import did_you_mean
 from simulators.arrays import Array
 
 
 def number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf) -> float:
-    """Return a finite number above one limit and not below another.
+    """A finite number above one limit and not below another.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def per_group(
     least: float = -np.inf,
     most: float = np.inf,
 ) -> Array:
-    """Return one number a group, from as many numbers or from one for all.
+    """One number a group, from as many numbers or from one for all.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def per_group(
 
 
 def nonnegative_matrix(name: str, value: Any, groups: Sequence[str]) -> Array:
-    """Return a square matrix with one row and one column a group and no negative or missing entry.
+    """A square matrix with one row and one column a group and no negative or missing entry.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def nonnegative_matrix(name: str, value: Any, groups: Sequence[str]) -> Array:
 
 
 def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
-    """Return a value that is among the accepted ones.
+    """A value that is among the accepted ones.
 
     Raises
     ------
@@ -120,14 +120,13 @@ def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
     """
     if value not in accepted or isinstance(value, bool):
         words = [word for word in accepted if isinstance(word, str)]
-        close = difflib.get_close_matches(str(value), words, n=1)
-        nearest = f" (nearest: {close[0]!r})" if close else ""
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, accepted))}{nearest}")
+        known = ", ".join(map(repr, accepted))
+        raise ValueError(f"{name}={value!r} must be one of {known}{did_you_mean(value, words)}")
     return value
 
 
 def whole(name: str, value: Any, *, least: int = 1) -> int:
-    """Return a whole number that is not below a limit.
+    """A whole number that is not below a limit.
 
     Raises
     ------
@@ -144,7 +143,7 @@ def whole(name: str, value: Any, *, least: int = 1) -> int:
 
 
 def seed_sequence(seed: Any) -> np.random.SeedSequence:
-    """Return the seed of a world as a sequence from which streams are spawned.
+    """The seed of a world as a sequence from which streams are spawned.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """A flu season among persons as an environment: a policy goes in, noisy sick days by age group come out.
 
-The groups, the unit and the policy space are those of :class:`simulators.FluODE`, so that a scenario swaps
+The groups, the unit and the policy space are those of `simulators.FluODE`, so that a scenario swaps
 one for the other by name.
 """
 
@@ -57,10 +57,10 @@ class Season:
 class FluABM(Environment):
     """Sick days per person in a season of flu, by age group, simulated person by person.
 
-    ``f_j(x)`` is the expected number of days that persons of group j spend infectious, divided by the number
-    of all persons; the objective is the sum over groups, to be minimised. A step simulates ``replicates``
-    seasons of :class:`~simulators.flu.season.model.FluModel` and returns their mean with its noise variance.
-    The seeds of the seasons come from the noise stream that :meth:`reset` restarts, so that all agents of a
+    `f_j(x)` is the expected number of days that persons of group j spend infectious, divided by the number
+    of all persons; the objective is the sum over groups, to be minimised. A step simulates `replicates`
+    seasons of `simulators.flu.season.model.FluModel` and returns their mean with its noise variance.
+    The seeds of the seasons come from the noise stream that `reset` restarts, so that all agents of a
     trial face the same chance in a round; and chance is tied to persons and contacts, so that two policies
     are compared on the same chance too (common random numbers).
 
@@ -73,21 +73,21 @@ class FluABM(Environment):
     seed : int, default 0
         Of the world: persons and their contacts.
     intervention : {"vaccination", "treatment"}, default "vaccination"
-        What ``x_j`` is: the share of the group vaccinated, or the probability a day that an infectious person
+        What `x_j` is: the share of the group vaccinated, or the probability a day that an infectious person
         of the group is removed.
     groups : {5, 9}, default 5
         Number J of age groups.
     contacts : str, matrix or mapping, default "mistry-2021-oregon"
-        Contacts per day, as in :func:`~simulators.population.population.build_population`.
+        Contacts per day, as in `simulators.population.population.build_population`.
     layer_weights : mapping of str to float, optional
         How readily a contact of a setting transmits, relative to the others; 1 by default.
     susceptibility, efficacy, r0, budget, budget_weights, bounds
-        As in :class:`~simulators.FluODE`; an ``r0`` of 0 is accepted too.
+        As in `simulators.FluODE`; an `r0` of 0 is accepted too.
     vaccine, vaccination_day, latent_period, infectious_period, initial_infected, days
-        As in :class:`~simulators.flu.season.model.FluModel`. At least 50 persons are infected at the start
-        unless ``initial_infected`` says otherwise.
+        As in `simulators.flu.season.model.FluModel`. At least 50 persons are infected at the start
+        unless `initial_infected` says otherwise.
     school_closure : float, default 0
-        Longest closure of schools, in days. Above 0 the policy has one more entry, ``school closure``.
+        Longest closure of schools, in days. Above 0 the policy has one more entry, `school closure`.
     closure_day : int, default 15
         The first day on which schools close.
     closure_cost : float, default 0.01
@@ -112,11 +112,11 @@ class FluABM(Environment):
 
     Notes
     -----
-    An outcome's ``info`` holds, as means over the replicates, ``attack_rate`` (J,), ``attack_rate_total``,
-    ``days`` and ``infected`` (days + 1, J), the epidemic curve in persons, and ``peak_day``, the day on which
+    An outcome's `info` holds, as means over the replicates, `attack_rate` (J,), `attack_rate_total`,
+    `days` and `infected` (days + 1, J), the epidemic curve in persons, and `peak_day`, the day on which
     most are infectious (1 in a season that never has more than the initially infected; the peak of the mean
-    curve may lie elsewhere); besides ``replicates`` (r, J), the attack rates of each, ``seeds`` (r,), and
-    ``failed``, the seed, policy and cause of each replicate that failed.
+    curve may lie elsewhere); besides `replicates` (r, J), the attack rates of each, `seeds` (r,), and
+    `failed`, the seed, policy and cause of each replicate that failed.
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
@@ -208,7 +208,7 @@ class FluABM(Environment):
         self._immune = [None] * self.replicates
 
     def model(self, policy: Any, seed: int, immune: NDArray[np.bool_] | None = None) -> FluModel:
-        """Return the Mesa model of a season on its day 0.
+        """The Mesa model of a season on its day 0.
 
         Parameters
         ----------
@@ -289,18 +289,18 @@ class FluABM(Environment):
         return Outcomes(values.mean(axis=0), self._variance_of_mean(values), info)
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
-        """Return the sick days of all groups, and what the closure of schools costs on top."""
+        """The sick days of all groups, and what the closure of schools costs on top."""
         total = super().compose(outcomes, policies)
         if self.longest_closure:
             total = total + self.closure_cost * np.asarray(policies, dtype=float)[..., -1]
         return total
 
     def weights(self, policies: ArrayLike) -> Array:
-        """Return ones: the sick days of every group count alike."""
+        """Ones: the sick days of every group count alike."""
         return np.ones((len(np.asarray(policies)), len(self.groups)))
 
     def get_state(self) -> Any:
-        """Return who is immune in each replicate, (r, N), and the state of the noise stream."""
+        """Who is immune in each replicate, (r, N), and the state of the noise stream."""
         if not self.has_memory:
             return super().get_state()
         nobody = np.zeros(self.population.persons, dtype=bool)
@@ -308,7 +308,7 @@ class FluABM(Environment):
         return {"immune": immune, "noise": self.rng.bit_generator.state}
 
     def set_state(self, state: Any) -> None:
-        """Restore what :meth:`get_state` returned."""
+        """Restore what `get_state` returned."""
         if not self.has_memory:
             super().set_state(state)
             return
@@ -316,17 +316,17 @@ class FluABM(Environment):
         self.rng.bit_generator.state = state["noise"]
 
     def counterpart(self, name: str) -> dict[str, Any]:
-        """Return the options under which another environment describes this world.
+        """The options under which another environment describes this world.
 
         Parameters
         ----------
         name : str
-            Of the environment, as for :func:`simulators.make`.
+            Of the environment, as for `simulators.make`.
 
         Returns
         -------
         dict
-            Options of ``flu-ode``; empty for any other.
+            Options of `flu-ode`; empty for any other.
         """
         if name != "flu-ode":
             return {}
@@ -367,7 +367,7 @@ class FluABM(Environment):
         )
 
     def _variance_of_mean(self, values: Array) -> Array:
-        """Return the noise variance of the mean of (r, J) seasons' sick days."""
+        """The noise variance of the mean of (r, J) seasons' sick days."""
         r = len(values)
         if self._noise_variance is not None:
             return self._noise_variance / r

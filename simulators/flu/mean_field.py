@@ -19,7 +19,7 @@ NO_TRANSMISSION = 1e-9
 def ode_options(
     population: Population, space: PolicySpace, season: Mapping[str, Any], vaccinates: bool
 ) -> dict[str, Any]:
-    """Return the options under which :class:`~simulators.FluODE` has the same people, contacts and policies.
+    """The options under which `simulators.FluODE` has the same people, contacts and policies.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def ode_options(
     space : PolicySpace
         Bounds and budget.
     season : mapping
-        Options of :class:`~simulators.flu.season.model.FluModel`: ``r0``, ``susceptibility``, ``efficacy``,
-        ``infectious_period``, ``initial_infected``, ``days``.
+        Options of `simulators.flu.season.model.FluModel`: `r0`, `susceptibility`, `efficacy`,
+        `infectious_period`, `initial_infected`, `days`.
     vaccinates : bool
         Vaccination, not treatment.
 

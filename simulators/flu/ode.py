@@ -33,22 +33,22 @@ LEAST_STEPS = 200
 class FluODE(Environment):
     """Sick days per person in a year of flu, by age group, under a vaccination or a treatment policy.
 
-    ``f_j(x)`` is the integral of the infected of group j over the year, divided by the total population; the
+    `f_j(x)` is the integral of the infected of group j over the year, divided by the total population; the
     objective is the sum over groups, to be minimised (a linear composition with weights 1, Definition 1 of
     the paper).
 
-    *Vaccination.* ``x_j`` is the share of group j vaccinated before the season. It makes ``x_j`` times the
+    *Vaccination.* `x_j` is the share of group j vaccinated before the season. It makes `x_j` times the
     vaccine efficacy of the group immune; the initially infected are taken from the rest. Everybody infected
     is removed at the rate 1 / infectious period, nobody dies. The budget limits the doses a person,
-    ``sum_j x_j N_j / N <= budget``.
+    `sum_j x_j N_j / N <= budget`.
 
-    *Treatment.* The dynamics that the paper's authors published: ``x_j`` is the daily rate at which the
-    infected of group j are removed, the infected die at 8e-8 a day, and ``N_j`` in the force of infection is
-    the population of the moment. The budget fixes the effort, ``sum_j w_j x_j = budget`` with w = (24, 33,
+    *Treatment.* The dynamics that the paper's authors published: `x_j` is the daily rate at which the
+    infected of group j are removed, the infected die at 8e-8 a day, and `N_j` in the force of infection is
+    the population of the moment. The budget fixes the effort, `sum_j w_j x_j = budget` with w = (24, 33,
     15, 4, 6).
 
     Observations carry independent Gaussian noise, so that an outcome near zero may be observed below zero.
-    Every default is documented with its source in :mod:`simulators.flu.tables`.
+    Every default is documented with its source in `simulators.flu.tables`.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class FluODE(Environment):
     groups : {5, 9}, default 5
         Number of age groups.
     contacts : str or (J, J) array-like, default "del-valle-2013"
-        Contacts per day, row = susceptible group: a matrix, ``"del-valle-2013"``, or
-        ``"mistry-2021-oregon"`` (5 groups only).
+        Contacts per day, row = susceptible group: a matrix, `"del-valle-2013"`, or
+        `"mistry-2021-oregon"` (5 groups only).
     population : (J,) array-like, optional
         Persons; US 2012 by default.
     susceptibility : float or (J,) array-like, optional
@@ -67,7 +67,7 @@ class FluODE(Environment):
         Share of the vaccinated who become immune, 0..1; the season 2012-13 by default. Vaccination only.
     infectious_period : float, optional
         Days, 4 by default. In treatment the policy sets it; there it only says at which equal removal rate
-        ``r0`` holds, and is refused without ``r0``.
+        `r0` holds, and is refused without `r0`.
     r0 : float, optional
         Reproduction number with nobody vaccinated. By default, for vaccination, such that the effective one
         at the coverage of 2012-13 is 1.28 (1.67 with all other defaults); for treatment, what the authors'
@@ -79,10 +79,10 @@ class FluODE(Environment):
         Doses a person (vaccination; by default the doses of the coverage of 2012-13, 0.469 a person with all
         other defaults) or weighted treatment rate (14.4). None and "none" lift the budget.
     budget_weights : float or (J,) array-like, optional
-        Cost of a unit of ``x_j``, in the unit of the budget; population shares for vaccination, w for
+        Cost of a unit of `x_j`, in the unit of the budget; population shares for vaccination, w for
         treatment.
     bounds : pair of float or (J,) array-like, optional
-        Lower and upper limits of ``x_j``: (0, 1) for vaccination, (0.12, 0.3) for treatment.
+        Lower and upper limits of `x_j`: (0, 1) for vaccination, (0.12, 0.3) for treatment.
     noise_variance : float or (J,) array-like, optional
         Variance of an observation's noise, squared sick days per person; years in the group times 1e-6 by
         default.
@@ -99,7 +99,7 @@ class FluODE(Environment):
     Attributes
     ----------
     r0 : float
-        Reproduction number with nobody vaccinated; for treatment, at removal rate 1 / ``infectious_period``.
+        Reproduction number with nobody vaccinated; for treatment, at removal rate 1 / `infectious_period`.
     beta : (J, J) array
         Transmission rates per day, row = susceptible group.
     n_steps : int
@@ -107,9 +107,9 @@ class FluODE(Environment):
 
     Notes
     -----
-    An outcome's ``info`` holds ``attack_rate`` (J,), the share of each group ever infected, the initially
-    infected included; ``attack_rate_total``; ``days`` (m,) and ``infected`` (m, J), the noise-free epidemic
-    curve in persons; and ``peak_day``.
+    An outcome's `info` holds `attack_rate` (J,), the share of each group ever infected, the initially
+    infected included; `attack_rate_total`; `days` (m,) and `infected` (m, J), the noise-free epidemic
+    curve in persons; and `peak_day`.
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
@@ -193,14 +193,14 @@ class FluODE(Environment):
         -------
         Outcomes
             Sick days per person by group with noise (which may take a small outcome below zero), the noise's
-            variance, and the season's course in ``info``.
+            variance, and the season's course in `info`.
 
         Raises
         ------
         ValueError
             The policy is outside the space; names the entry, its value and its bound.
         SimulationError
-            The integration became unstable, which takes a ``step_days`` of several days.
+            The integration became unstable, which takes a `step_days` of several days.
         """
         x = self.policy_space.check(policy)
         epidemic, S0 = self._simulate(x[None], record=True)
@@ -221,7 +221,7 @@ class FluODE(Environment):
         return Outcomes(values=expected + noise, noise_variance=self.noise_variance, info=info)
 
     def expected(self, policies: ArrayLike) -> Array:
-        """Return the noise-free sick days per person by group.
+        """The noise-free sick days per person by group.
 
         A row's value is the same to the last bit whether it is computed alone or among others.
 
@@ -255,7 +255,7 @@ class FluODE(Environment):
         return self._sick_days(self._simulate(x)[0])
 
     def effective_r(self, policy: ArrayLike) -> float:
-        """Return the reproduction number at the start of a season, by the next-generation matrix.
+        """The reproduction number at the start of a season, by the next-generation matrix.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class FluODE(Environment):
         Returns
         -------
         float
-            Spectral radius of ``beta_ij S_i / (N_j removal_j)`` (Diekmann, Heesterbeek & Metz 1990).
+            Spectral radius of `beta_ij S_i / (N_j removal_j)` (Diekmann, Heesterbeek & Metz 1990).
         """
         x = np.asarray(policy, dtype=float)
         if self.vaccinates:
@@ -273,7 +273,7 @@ class FluODE(Environment):
         return _radius(self.beta / (x + tables.INFECTED_DEATH_RATE))
 
     def _simulate(self, x: Array, record: bool = False) -> tuple[sir.Epidemic, Array]:
-        """Return the epidemics under (n, d) policies, and the (J, n) susceptible on day 0."""
+        """The epidemics under (n, d) policies, and the (J, n) susceptible on day 0."""
         n = len(x)
         columns = np.ascontiguousarray(x.T)
         N, I0 = self.population[:, None], self.initial_infected[:, None]
@@ -312,7 +312,7 @@ class FluODE(Environment):
         return np.array(default) if value is None else per_group(name, value, self.groups, **limits)
 
     def _transmission(self, r0: float | None, coverage: Array) -> tuple[Array, float]:
-        """Return the (J, J) transmission rates per day, and R0."""
+        """The (J, J) transmission rates per day, and R0."""
         shape = self.susceptibility[:, None] * self.contacts
         if _radius(shape) == 0:
             raise ValueError("contacts and susceptibility let no infection through; some product must be > 0")
@@ -386,5 +386,5 @@ def _contact_matrix(contacts: Any, groups: tuple[str, ...]) -> Array:
 
 
 def _radius(matrix: Array) -> float:
-    """Return the spectral radius."""
+    """The spectral radius."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())

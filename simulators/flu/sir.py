@@ -1,15 +1,15 @@
 """An age-stratified SIR model, integrated for many policies at once.
 
-Notation: ``S, I`` susceptible and infected persons, ``A`` the integral of I (person-days of sickness), each
-``(J, n)`` with policies along the last axis, so that every operation runs over contiguous memory. ``N_j`` is
-the population of group j, ``beta_ij`` the daily rate at which a fully infected group j would infect a
+Notation: `S, I` susceptible and infected persons, `A` the integral of I (person-days of sickness), each
+`(J, n)` with policies along the last axis, so that every operation runs over contiguous memory. `N_j` is
+the population of group j, `beta_ij` the daily rate at which a fully infected group j would infect a
 susceptible of group i.
 
     dS_i = - lambda_i S_i                       lambda_i = sum_j beta_ij I_j / N_j
     dI_i =   lambda_i S_i - (removal_i + deaths) I_i
     dA_i =   I_i
 
-The removed follow from ``R = R(0) + removal A`` and those alive from ``N_j = N_j(0) - deaths A_j``.
+The removed follow from `R = R(0) + removal A` and those alive from `N_j = N_j(0) - deaths A_j`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Epidemic:
     infected_days : (J, n) array
         Person-days spent infected, the integral of I over the whole time.
     days : (m,) array or None
-        Times of ``curve``, from 0, when recorded.
+        Times of `curve`, from 0, when recorded.
     curve : (m, J, n) array or None
         Persons infected at those times, when recorded.
     """
@@ -122,7 +122,7 @@ def _integrate_block(
     n_steps: int,
     record: bool,
 ) -> tuple[Array, Array]:
-    """Return the last (3, J, n) state of one block of policies and its (m, J, n) curve, if recorded.
+    """The last (3, J, n) state of one block of policies and its (m, J, n) curve, if recorded.
 
     Few NumPy calls a stage matter more than anything else for one policy. So half the step is multiplied into
     the rates, A is kept in half steps, and each slope K is a half step's increment:

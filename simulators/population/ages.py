@@ -12,7 +12,7 @@ from simulators.population.tables import FIRST_AGES, OLDEST, PERSONS_BY_AGE, gro
 
 
 def ages(persons: int, groups: int, shares: Array) -> NDArray[np.int8]:
-    """Return the ages of a population, ascending.
+    """The ages of a population, ascending.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def ages(persons: int, groups: int, shares: Array) -> NDArray[np.int8]:
 
 
 def apportion(total: int, shares: Array) -> NDArray[np.int64]:
-    """Return whole numbers in the proportions of the shares that add up to a total (largest remainders)."""
+    """Whole numbers in the proportions of the shares that add up to a total (largest remainders)."""
     exact: Array = total * shares / shares.sum()
     counts: NDArray[np.int64] = np.floor(exact).astype(np.int64)
     missing = total - int(counts.sum())
@@ -45,14 +45,14 @@ def apportion(total: int, shares: Array) -> NDArray[np.int64]:
 
 
 def group_shares(groups: int, contacts: object, given: ArrayLike | None) -> Array:
-    """Return the share of each age group.
+    """The share of each age group.
 
     Parameters
     ----------
     groups : {5, 9}
         Number J of age groups.
     contacts : object
-        The contacts asked: a name of :data:`simulators.population.survey.AGE_SHARES` brings its own
+        The contacts asked: a name of `simulators.population.survey.AGE_SHARES` brings its own
         population, for nine groups divided as in the US of 2012.
     given : (J,) array-like, optional
         The user's.

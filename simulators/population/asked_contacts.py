@@ -1,8 +1,8 @@
 """The contacts asked of a population, a reciprocal matrix a setting, and how far a network is from them.
 
-Notation: ``N_i`` persons in group i of K, ``C_ij`` contacts a day of a person of group i with persons of
-group j, ``F_ij = N_i C_ij`` all contacts a day from i to j. People meet mutually, so ``F`` must be symmetric;
-where it is not, the mean of ``F_ij`` and ``F_ji`` takes the place of both.
+Notation: `N_i` persons in group i of K, `C_ij` contacts a day of a person of group i with persons of
+group j, `F_ij = N_i C_ij` all contacts a day from i to j. People meet mutually, so `F` must be symmetric;
+where it is not, the mean of `F_ij` and `F_ji` takes the place of both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulators.population.tables import EMPLOYED, FIRST_AGES, group_of_age
 
 
 def ask(contacts: Any, groups: int, sizes: NDArray[np.integer], homes: NDArray[np.integer]) -> AskedContacts:
-    """Return the contacts that a population is asked to have.
+    """The contacts that a population is asked to have.
 
     A matrix without settings is divided in the proportions of Mistry 2021, pair of groups by pair of groups,
     except that people meet those they live with, all of them and as far as the matrix allows.
@@ -30,7 +30,7 @@ def ask(contacts: Any, groups: int, sizes: NDArray[np.integer], homes: NDArray[n
     Parameters
     ----------
     contacts : str, (J, J) array-like or mapping of str to (J, J) array-like
-        A name of :data:`simulators.population.survey.CONTACTS`, contacts of all settings, or contacts by
+        A name of `simulators.population.survey.CONTACTS`, contacts of all settings, or contacts by
         setting.
     groups : {5, 9}
         Number J of the population's age groups.
@@ -67,7 +67,7 @@ def ask(contacts: Any, groups: int, sizes: NDArray[np.integer], homes: NDArray[n
 
 
 def _resolve(contacts: Any, groups: int) -> tuple[int, dict[str, Array]]:
-    """Return the number of groups of the matrices asked for, and those by setting, or one of name "all"."""
+    """The number of groups of the matrices asked for, and those by setting, or one of name "all"."""
     names = survey.AGES[groups].groups
     if isinstance(contacts, str):
         choice("contacts", contacts, tuple(survey.CONTACTS))
@@ -92,7 +92,7 @@ def _reciprocal(matrix: Array, N: Array) -> Array:
 
 
 def _setting_shares(K: int) -> dict[str, Array]:
-    """Return the share of each setting in the contacts of each pair of K groups, symmetric.
+    """The share of each setting in the contacts of each pair of K groups, symmetric.
 
     That of the five groups of Mistry 2021 they belong to, but groups too young to work meet in the community.
     """

@@ -23,7 +23,7 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.integer]) -> Words:
-    """Return one 64-bit word for each counter under its key.
+    """One 64-bit word for each counter under its key.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.in
     Returns
     -------
     (n,) array of uint64
-        Word ``k`` is a function of key ``k`` and counter ``k`` alone, uniform over all 64-bit words.
+        Word `k` is a function of key `k` and counter `k` alone, uniform over all 64-bit words.
     """
     x = counters.astype(np.uint64)
     x += np.uint64(1)
@@ -51,7 +51,7 @@ def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.in
 
 
 def stream(seed: int, purpose: int) -> np.uint64:
-    """Return the key under which a seed draws for one purpose.
+    """The key under which a seed draws for one purpose.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ def stream(seed: int, purpose: int) -> np.uint64:
 
 
 def uniforms(random_words: Words) -> Array:
-    """Return numbers in [0, 1) made of the upper 53 bits of each word."""
+    """Numbers in [0, 1) made of the upper 53 bits of each word."""
     numbers: Array = (random_words >> _11).astype(np.float64) * 2.0**-53
     return numbers
 
 
 def limits(probabilities: Array) -> Words:
-    """Return the words below which a draw has the given probability: ``draw < limit``.
+    """The words below which a draw has the given probability: `draw < limit`.
 
-    It is the same event as ``uniforms(draw) < p``, or wider by less than 2**-52, so that many draws can be
+    It is the same event as `uniforms(draw) < p`, or wider by less than 2**-52, so that many draws can be
     sifted before any of them is turned into a number.
     """
     # The largest float below 2**64 bounds the limit: a probability of 1 would not fit.
@@ -80,7 +80,7 @@ def limits(probabilities: Array) -> Words:
 
 
 def smallest(draws: Words, members: NDArray[np.intp], n: int) -> NDArray[np.intp]:
-    """Return the ``n`` members with the smallest draws: for a larger ``n``, these and more.
+    """The `n` members with the smallest draws: for a larger `n`, these and more.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def settle(
 
 
 def _sizes(N: int, shares: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return household sizes in random order that add up to N, in the shares asked as nearly as can be."""
+    """Household sizes in random order that add up to N, in the shares asked as nearly as can be."""
     sizes = np.arange(1, len(shares) + 1)
     households = N / float(shares @ sizes)
     chosen = np.repeat(sizes, np.floor(shares * households + 1e-9).astype(int))
@@ -100,7 +100,7 @@ def _sizes(N: int, shares: Array, rng: np.random.Generator) -> NDArray[np.int64]
 
 
 def _children(sizes: NDArray[np.int64], n_children: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the number of children of each household, adding up to ``n_children``."""
+    """The number of children of each household, adding up to `n_children`."""
     odds = np.array(FAMILIES)[np.minimum(sizes, len(FAMILIES)) - 1]
     with np.errstate(divide="ignore"):
         order = np.argsort(rng.random(len(sizes)) / odds, kind="stable")
@@ -121,7 +121,7 @@ def _children(sizes: NDArray[np.int64], n_children: int, rng: np.random.Generato
 
 
 def _anchors(sizes: NDArray[np.int64], family: NDArray[np.bool_], rng: np.random.Generator) -> Array:
-    """Return the age about which each household's adults are."""
+    """The age about which each household's adults are."""
     young = rng.random(len(sizes)) < YOUNG_HOUSEHOLDS
     z = rng.standard_normal(len(sizes))
     parents, grown_up, younger, older = (m + sd * z for m, sd in (PARENTS, GROWN_UP, YOUNG, OLD))

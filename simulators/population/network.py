@@ -1,6 +1,6 @@
 """Who meets whom on a day, as one sparse symmetric matrix a layer (household, school, work, community).
 
-Notation: N persons in J groups; ``C_ij`` is the mean number of persons of group j that a person of group i
+Notation: N persons in J groups; `C_ij` is the mean number of persons of group j that a person of group i
 meets on a day.
 """
 
@@ -26,7 +26,7 @@ Integers = NDArray[np.int32]
 Groups = NDArray[np.int8]
 
 LARGEST_GRAPH = 20_000
-"""Persons above whom :meth:`ContactNetwork.to_networkx` refuses: a dictionary an edge takes gigabytes."""
+"""Persons above whom `ContactNetwork.to_networkx` refuses: a dictionary an edge takes gigabytes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,19 +64,19 @@ class ContactNetwork:
         return len(self.group)
 
     def degrees(self) -> Integers:
-        """Return how many contacts each person has in all layers, (N,)."""
+        """How many contacts each person has in all layers, (N,)."""
         total = np.zeros(self.persons, dtype=np.int32)
         for layer in self.layers.values():
             total += np.diff(layer.indptr)
         return total
 
     def contacts(self, layer: str) -> Array:
-        """Return the mean contacts C_ij of a layer, (J, J); a row is 0 where the group has nobody.
+        """The mean contacts C_ij of a layer, (J, J); a row is 0 where the group has nobody.
 
         Parameters
         ----------
         layer : str
-            One of ``layers``.
+            One of `layers`.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class ContactNetwork:
         return mean_contacts(self.layers[layer], self.group, len(self.groups))
 
     def contact_matrix(self) -> Array:
-        """Return the contacts of all layers together, each times its weight, (J, J).
+        """The contacts of all layers together, each times its weight, (J, J).
 
         It is what a next-generation matrix needs: times the chance that a contact of weight 1 transmits, it
         is the number of infections a person of group j causes in group i, per person of group i.
@@ -100,13 +100,13 @@ class ContactNetwork:
         return total
 
     def achieved(self) -> pd.DataFrame:
-        """Return the contacts achieved against those asked for.
+        """The contacts achieved against those asked for.
 
         Returns
         -------
         DataFrame
-            Columns ``setting, group, met, asked, achieved``, in contacts a day of a person of ``group`` with
-            persons of the group ``met``; the rows "all" of either are sums over the groups met, or means over
+            Columns `setting, group, met, asked, achieved`, in contacts a day of a person of `group` with
+            persons of the group `met`; the rows "all" of either are sums over the groups met, or means over
             the persons, and the setting "all" is the sum of the layers. Groups are those of the matrix that
             was asked for, which may be coarser than the network's.
 
@@ -120,7 +120,7 @@ class ContactNetwork:
         return self.asked.compare(self)
 
     def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
-        """Return the network as a graph of persons 0..N-1, for small sizes.
+        """The network as a graph of persons 0..N-1, for small sizes.
 
         Parameters
         ----------
@@ -130,8 +130,8 @@ class ContactNetwork:
         Returns
         -------
         networkx.Graph
-            Nodes have ``group`` (its name); edges have ``layers`` (the names of those in which the pair
-            meets) and ``weight`` (the sum of their weights).
+            Nodes have `group` (its name); edges have `layers` (the names of those in which the pair
+            meets) and `weight` (the sum of their weights).
 
         Raises
         ------
@@ -163,7 +163,7 @@ def from_pairs(
     groups: tuple[str, ...],
     weights: Mapping[str, float] | None = None,
 ) -> ContactNetwork:
-    """Return the network of given pairs.
+    """The network of given pairs.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def from_pairs(
 
 
 def symmetric(N: int, first: NDArray[np.integer], second: NDArray[np.integer]) -> csr_array:
-    """Return the (N, N) matrix with a one for either direction of each pair.
+    """The (N, N) matrix with a one for either direction of each pair.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def symmetric(N: int, first: NDArray[np.integer], second: NDArray[np.integer]) -
 
 
 def symmetric_from_keys(N: int, keys: Keys) -> csr_array:
-    """Return the same of the keys of the pairs (see :mod:`simulators.population.pairs`), in any order."""
+    """The same of the keys of the pairs (see `simulators.population.pairs`), in any order."""
     # Sorting the keys of both directions is faster than SciPy's conversion, which jumps about in memory.
     directed = np.sort(np.concatenate((keys, keys % N * N + keys // N)))
     starts = np.searchsorted(directed, np.arange(N + 1, dtype=np.int64) * N).astype(np.int32)
@@ -218,14 +218,14 @@ def symmetric_from_keys(N: int, keys: Keys) -> csr_array:
 
 
 def pairs(layer: csr_array) -> tuple[Integers, Integers]:
-    """Return the pairs of a layer, each once: (M,) lower and (M,) higher persons."""
+    """The pairs of a layer, each once: (M,) lower and (M,) higher persons."""
     rows = np.repeat(np.arange(layer.shape[0], dtype=np.int32), np.diff(layer.indptr))
     upper = rows < layer.indices
     return rows[upper], layer.indices[upper]
 
 
 def mean_contacts(layer: csr_array, group: Groups, J: int) -> Array:
-    """Return the mean number of persons of group j that a person of group i meets, (J, J).
+    """The mean number of persons of group j that a person of group i meets, (J, J).
 
     Parameters
     ----------
@@ -273,21 +273,21 @@ class AskedContacts:
     flows: dict[str, Array]
 
     def matrix(self, setting: str) -> Array:
-        """Return the reciprocal contacts C_ij of a setting, (K, K); 0 for a group with nobody."""
+        """The reciprocal contacts C_ij of a setting, (K, K); 0 for a group with nobody."""
         return self.flows[setting] / np.maximum(self.sizes, 1)[:, None]
 
     def edges(self, setting: str) -> NDArray[np.int64]:
-        """Return the pairs of persons asked by the groups of the two, (K, K), zero below the diagonal."""
+        """The pairs of persons asked by the groups of the two, (K, K), zero below the diagonal."""
         flows = self.flows[setting]
         return np.rint(np.triu(flows) - np.diag(np.diag(flows)) / 2).astype(np.int64)
 
     def reciprocity(self) -> pd.DataFrame:
-        """Return what making the matrix reciprocal changed.
+        """What making the matrix reciprocal changed.
 
         Returns
         -------
         DataFrame
-            Columns ``group, met, given, reciprocal``, in contacts a day of all settings.
+            Columns `group, met, given, reciprocal`, in contacts a day of all settings.
         """
         import pandas
 
@@ -302,7 +302,7 @@ class AskedContacts:
         )
 
     def compare(self, network: ContactNetwork) -> pd.DataFrame:
-        """Return the contacts of a network beside those asked, as :meth:`ContactNetwork.achieved`."""
+        """The contacts of a network beside those asked, as `ContactNetwork.achieved`."""
         import pandas
 
         asked = {setting: self.matrix(setting) for setting in self.flows}
@@ -322,12 +322,12 @@ class AskedContacts:
         return pandas.DataFrame(rows, columns=["setting", "group", "met", "asked", "achieved"])
 
     def achieved(self, network: ContactNetwork) -> dict[str, Array]:
-        """Return the mean contacts of a network between the groups of the matrices, (K, K) by setting."""
+        """The mean contacts of a network between the groups of the matrices, (K, K) by setting."""
         group = self.parent.astype(np.int8)[network.group]
         return {name: mean_contacts(network.layers[name], group, len(self.groups)) for name in self.flows}
 
     def distance(self, network: ContactNetwork) -> tuple[float, str]:
-        """Return how far a network is from what was asked.
+        """How far a network is from what was asked.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class AskedContacts:
         return self._amiss({s: self.sizes[:, None] * achieved[s] for s in self.flows})
 
     def shortage(self) -> tuple[float, str]:
-        """Return how far from what was asked any network must stay, as :meth:`distance`, for lack of people.
+        """How far from what was asked any network must stay, as `distance`, for lack of people.
 
         Returns
         -------
@@ -361,6 +361,6 @@ class AskedContacts:
 
 
 def _with_totals(matrix: Array, shares: Array) -> Array:
-    """Return a matrix with sums over the groups met as last column, and means over persons as last row."""
+    """A matrix with sums over the groups met as last column, and means over persons as last row."""
     wide = np.column_stack((matrix, matrix.sum(axis=1)))
     return np.vstack((wide, shares @ wide))

@@ -1,7 +1,7 @@
 """Pairs of persons who meet, chosen so that each pair of age groups has as many as asked.
 
-A pair of persons a < b among N is one number, its key ``a N + b``, so that sets of pairs are sorted arrays of
-integers. ``edges`` (K, K), read above and on the diagonal, are numbers of pairs by the groups of the two.
+A pair of persons a < b among N is one number, its key `a N + b`, so that sets of pairs are sorted arrays of
+integers. `edges` (K, K), read above and on the diagonal, are numbers of pairs by the groups of the two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ENUMERATE = 4
 
 
 def within(members: Integers, venue: Integers, N: int) -> Keys:
-    """Return the keys of all pairs of persons who share a venue.
+    """The keys of all pairs of persons who share a venue.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def within(members: Integers, venue: Integers, N: int) -> Keys:
 
 
 def key(a: Integers, b: Integers, N: int) -> Keys:
-    """Return the keys of pairs of persons, in either order."""
+    """The keys of pairs of persons, in either order."""
     keys: Keys = np.minimum(a, b).astype(np.int64)
     keys *= N
     keys += np.maximum(a, b)
@@ -50,18 +50,18 @@ def key(a: Integers, b: Integers, N: int) -> Keys:
 
 
 def classify(keys: Keys, group: Integers, K: int, N: int) -> NDArray[np.int8]:
-    """Return ``i K + j`` of each pair, i <= j being the groups of the two, (M,)."""
+    """`i K + j` of each pair, i <= j being the groups of the two, (M,)."""
     a, b = group[keys // N], group[keys % N]
     return (np.minimum(a, b) * K + np.maximum(a, b)).astype(np.int8)
 
 
 def count(keys: Keys, group: Integers, K: int, N: int) -> NDArray[np.int64]:
-    """Return the number of pairs by the groups of the two, (K, K), zero below the diagonal."""
+    """The number of pairs by the groups of the two, (K, K), zero below the diagonal."""
     return np.bincount(classify(keys, group, K, N), minlength=K * K).reshape(K, K)
 
 
 def choose(keys: Keys, edges: Integers, group: Integers, N: int, rng: np.random.Generator) -> Keys:
-    """Return at random as many of the pairs as asked, or all where there are fewer.
+    """At random as many of the pairs as asked, or all where there are fewer.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def choose(keys: Keys, edges: Integers, group: Integers, N: int, rng: np.random.
 def fill(
     keys: Keys, edges: Integers, persons: Integers, group: Integers, N: int, rng: np.random.Generator
 ) -> Keys:
-    """Return random pairs that, added to those given, make as many as asked, or as many as there can be.
+    """Random pairs that, added to those given, make as many as asked, or as many as there can be.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _random_pairs(
     N: int,
     rng: np.random.Generator,
 ) -> Keys:
-    """Return distinct pairs of one of ``first`` with one of ``second`` that are not among those taken."""
+    """Distinct pairs of one of `first` with one of `second` that are not among those taken."""
     possible = len(first) * (len(first) - 1) // 2 if same else len(first) * len(second)
     if wanted <= 0 or possible == 0:
         return np.empty(0, dtype=np.int64)

@@ -58,7 +58,7 @@ class Population:
     school_class, workplace : (N,) int32 array
         Number of the class, of pupils and staff, and of the workplace; -1 for none.
     network : ContactNetwork
-        Layers ``household``, ``school``, ``work`` and ``community``.
+        Layers `household`, `school`, `work` and `community`.
     """
 
     age: NDArray[np.int8]
@@ -84,7 +84,7 @@ class Population:
         return np.bincount(self.group, minlength=len(self.groups))
 
     def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
-        """Return the graph of the network, whose nodes have ``age`` and ``household`` besides."""
+        """The graph of the network, whose nodes have `age` and `household` besides."""
         graph = self.network.to_networkx(largest)
         for person, age, household in zip(graph, self.age.tolist(), self.household.tolist(), strict=True):
             graph.nodes[person].update(age=age, household=household)
@@ -115,11 +115,11 @@ def build_population(
     seed : int or numpy.random.SeedSequence, default 0
         Equal seeds give the same population, bit for bit.
     contacts : str, (J, J) array-like or mapping of str to (J, J) array-like, default "mistry-2021-oregon"
-        Contacts a day, row = age group of the person, column = group met: by setting (``household``,
-        ``school``, ``work``, ``community``), or of all settings, or a name of
-        :data:`simulators.population.survey.CONTACTS`. They are made reciprocal for the population (see
+        Contacts a day, row = age group of the person, column = group met: by setting (`household`,
+        `school`, `work`, `community`), or of all settings, or a name of
+        `simulators.population.survey.CONTACTS`. They are made reciprocal for the population (see
         :meth:`AskedContacts.reciprocity <simulators.population.network.AskedContacts.reciprocity>`).
-        Those of Mistry 2021 are known for five groups, and are asked for those whatever ``groups`` is.
+        Those of Mistry 2021 are known for five groups, and are asked for those whatever `groups` is.
     groups : {5, 9}, default 5
         Number J of age groups.
     age_shares : (J,) array-like, optional
@@ -211,7 +211,7 @@ def build_population(
 
 
 def _streams(seed: int | np.random.SeedSequence) -> dict[str, np.random.Generator]:
-    """Return a generator for each setting, and one for who works."""
+    """A generator for each setting, and one for who works."""
     given = seed_sequence(seed)
     # A copy, since spawning from a sequence would change it.
     fresh = np.random.SeedSequence(given.entropy, spawn_key=given.spawn_key, pool_size=given.pool_size)
@@ -244,12 +244,12 @@ def _layer_weights(given: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def cached_population(persons: int, seed: Any, contacts: Any, groups: Any, weights: Any) -> Population:
-    """Return a population, or the same one again: the trials of a study often share it.
+    """A population, or the same one again: the trials of a study often share it.
 
     Parameters
     ----------
     persons, seed, contacts, groups, weights
-        As in :func:`~simulators.population.population.build_population`.
+        As in `simulators.population.population.build_population`.
 
     Returns
     -------

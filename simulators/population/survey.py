@@ -143,12 +143,12 @@ CONTACTS: dict[str, dict[int, Array]] = {
 }
 """Contacts per day by name and number of groups: row = susceptible group, column = group met.
 
-``del-valle-2013``: the 9-group table is Del Valle 2013, the 5-group one is the authors' code. The latter is
+`del-valle-2013`: the 9-group table is Del Valle 2013, the 5-group one is the authors' code. The latter is
 the mean over rows and the sum over columns of the former, except (0-19, 70+) 0.31 where 0.0775 would follow,
 (20-49, 70+) 0.78 (0.39) and (50-64, 65-69) 0.98 (1.17). Neither is reciprocal (C_ij N_i = C_ji N_j fails by
 factors up to 10 and 29), so no population of people can realise them exactly.
 
-``mistry-2021-oregon``: Mistry 2021, Oregon, all settings, aggregated to the five groups; reciprocal with the
+`mistry-2021-oregon`: Mistry 2021, Oregon, all settings, aggregated to the five groups; reciprocal with the
 population shares 0.254, 0.395, 0.210, 0.046, 0.094; 12.3 contacts a day on average.
 """
 
@@ -188,7 +188,7 @@ CONTACTS_BY_SETTING: dict[str, dict[str, Array]] = {
     },
 }
 """Contacts per day that can transmit, by setting, for five groups: they sum to the matrix of the same name in
-:data:`CONTACTS` (Mistry 2021, Oregon; each reciprocal with :data:`AGE_SHARES`)."""
+`CONTACTS` (Mistry 2021, Oregon; each reciprocal with `AGE_SHARES`)."""
 
 AGE_SHARES: dict[str, Array] = {"mistry-2021-oregon": _array(0.254, 0.395, 0.210, 0.046, 0.094)}
 """Shares of the five groups in the population that a contact matrix belongs to, if not the US (Mistry 2021).

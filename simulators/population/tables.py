@@ -48,7 +48,7 @@ WORKPLACE_EXPONENT = 2.0
 
 
 def _by_age(*shares: tuple[int, float]) -> Array:
-    """Return a share for each year of age, from the first ages at which it changes."""
+    """A share for each year of age, from the first ages at which it changes."""
     by_age = np.zeros(OLDEST)
     for first, share in shares:
         by_age[first:] = share
@@ -84,13 +84,13 @@ PERSONS_BY_AGE = np.concatenate(
     ]
     + [AGES[9].population[-1] * _YEARS_70 / _YEARS_70.sum()]
 )
-"""Persons by year of age: the nine groups of :data:`simulators.population.survey.AGES`, each spread evenly
+"""Persons by year of age: the nine groups of `simulators.population.survey.AGES`, each spread evenly
 over its years, and those from 70 on as in the Census 2012 (35, 26, 20 and 19 % are 70-74, 75-79, 80-84,
 older)."""
 
 
 def group_of_age(groups: int) -> NDArray[np.int8]:
-    """Return the index of the age group of each year of age, (95,).
+    """The index of the age group of each year of age, (95,).
 
     Parameters
     ----------

@@ -35,19 +35,19 @@ class Roster:
     place: NDArray[np.int32]
 
     def by_person(self, N: int) -> NDArray[np.int32]:
-        """Return the place of each of N persons, -1 for those who have none."""
+        """The place of each of N persons, -1 for those who have none."""
         places = np.full(N, -1, dtype=np.int32)
         places[self.persons] = self.place
         return places
 
 
 def employed(age: Integers, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return who works, (N,)."""
+    """Who works, (N,)."""
     return rng.random(len(age)) < EMPLOYED[age]
 
 
 def classes(age: Integers, class_size: int, school_size: int, rng: np.random.Generator) -> Roster:
-    """Return the pupils and students by class.
+    """The pupils and students by class.
 
     Each level has schools of its own. A school takes in the neighbourhood, that is households of consecutive
     numbers, and divides its pupils into classes by age.
@@ -87,7 +87,7 @@ def staff(
     class_size: int,
     rng: np.random.Generator,
 ) -> Roster:
-    """Return classes with teachers and other staff: as many of each group as their contacts with pupils need.
+    """Classes with teachers and other staff: as many of each group as their contacts with pupils need.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def staff(
 
 
 def teams(workers: Integers, team_size: int, largest: int, rng: np.random.Generator) -> tuple[Roster, Roster]:
-    """Return the workplaces, whose sizes have a heavy tail, and the teams within them.
+    """The workplaces, whose sizes have a heavy tail, and the teams within them.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def teams(workers: Integers, team_size: int, largest: int, rng: np.random.Genera
 
 
 def _equal_parts(wholes: Integers, size: int, at_most: bool = False) -> NDArray[np.int64]:
-    """Return the sizes of the parts when wholes are divided equally, into about or at most a size."""
+    """The sizes of the parts when wholes are divided equally, into about or at most a size."""
     wholes = wholes[wholes > 0]
     number = np.maximum(1, np.ceil(wholes / size) if at_most else np.rint(wholes / size)).astype(np.int64)
     place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)

@@ -1,7 +1,7 @@
 """Weather stations: where they are and what they read at one moment, and importers of common formats.
 
-Every importer returns the :class:`Stations` and an :class:`ImportReport` of what it read, dropped or clipped,
-and why. What cannot be imported at all is a ``ValueError`` of one line that names the file and the row.
+Every importer returns the `Stations` and an `ImportReport` of what it read, dropped or clipped,
+and why. What cannot be imported at all is a `ValueError` of one line that names the file and the row.
 """
 
 from simulators.stations.any_source import default_snapshot, read_stations

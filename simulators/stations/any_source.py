@@ -38,7 +38,7 @@ def read_stations(
     box: Sequence[float] | None = None,
     **which: Unpack[Which],
 ) -> Found:
-    """Return the stations of any source. A file is read once, until it changes.
+    """The stations of any source. A file is read once, until it changes.
 
     Parameters
     ----------
@@ -46,18 +46,18 @@ def read_stations(
         None: the default snapshot.
     format : {"csv", "openweathermap", "iem"}, optional
         Of a file; left out, what its first line tells: a JSON object is OpenWeatherMap's, a header with
-        ``station`` and ``valid`` the IEM's, anything else delimited text.
+        `station` and `valid` the IEM's, anything else delimited text.
     columns, units : mapping, optional
-        As for :func:`read_csv`, of delimited text and data frames; left out, where the header is known.
+        As for `read_csv`, of delimited text and data frames; left out, where the header is known.
     country : str, optional
         Two letters: stations of other countries are dropped, where the source tells the country
         (OpenWeatherMap's JSON lines).
     time_zone : str, optional
-        As for :func:`read_csv`.
+        As for `read_csv`.
     box : (west, south, east, north), optional
         Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
     **which
-        As for :func:`read_csv`.
+        As for `read_csv`.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def _read_file(
     country: str | None,
     pairs: tuple[tuple[str, Any], ...],
 ) -> Found:
-    """Read a file, or remember what was read; ``path`` and ``stamp`` tell whether it is the same."""
+    """Read a file, or remember what was read; `path` and `stamp` tell whether it is the same."""
     columns, units = (None if m is None else dict(m) for m in maps)
     options = dict(pairs)
     if format is None and columns is None:
@@ -130,7 +130,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
 def _layout(
     columns: Mapping[str, str] | None, units: Mapping[str, str] | None, header: Sequence[str], where: str
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the columns and units that are given, or those of a known header."""
+    """The columns and units that are given, or those of a known header."""
     if columns is not None:
         return columns, units or {}
     known = known_layout(header)
@@ -141,7 +141,7 @@ def _layout(
 
 
 def _cut(found: Found, box: Sequence[float]) -> Found:
-    """Return the stations in a box, and the report with the others dropped."""
+    """The stations in a box, and the report with the others dropped."""
     if isinstance(box, str) or len(box) != 4:
         raise ValueError(f"box={box!r} must be four numbers of degrees: west, south, east, north")
     west, south, east, north = (number("box", side) for side in box)
@@ -157,7 +157,7 @@ FILE = "noaa_metar_conus_20071014T1450Z.csv"
 
 
 def default_snapshot() -> Stations:
-    """Return the default snapshot: 1,439 stations of the contiguous US, 14 October 2007, 14:50 to 15:50 UTC.
+    """The default snapshot: 1,439 stations of the contiguous US, 14 October 2007, 14:50 to 15:50 UTC.
 
     METAR reports of NOAA's National Weather Service, a work of the US government in the public domain; the
     reports were archived in the source distribution of pymetar 1.4. Relative humidity is given in whole
@@ -173,7 +173,7 @@ def default_snapshot() -> Stations:
 
 @cache
 def read_snapshot() -> tuple[Stations, ImportReport]:
-    """Return the default snapshot and the report of its import; read once.
+    """The default snapshot and the report of its import; read once.
 
     Returns
     -------

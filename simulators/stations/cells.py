@@ -21,7 +21,7 @@ _TIME_OF_DAY = r"\d:\d\d|T\d|\d \d"
 
 
 def numbers(cells: pd.Series[str]) -> tuple[Array, Mask, Mask]:
-    """Return the numbers of a column, and which cells are missing or cannot be read.
+    """The numbers of a column, and which cells are missing or cannot be read.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def numbers(cells: pd.Series[str]) -> tuple[Array, Mask, Mask]:
 
 
 def examples(cells: pd.DataFrame, which: Mask) -> str:
-    """Return up to three different cells of some rows, as a message quotes them.
+    """Up to three different cells of some rows, as a message quotes them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def examples(cells: pd.DataFrame, which: Mask) -> str:
     Returns
     -------
     str
-        Such as ``"'M', an empty cell"``.
+        Such as `"'M', an empty cell"`.
     """
     shown = cells.iloc[np.flatnonzero(which)[:1000]]
     different = dict.fromkeys(text for name in shown for text in stripped(shown[name]))
@@ -66,23 +66,23 @@ def examples(cells: pd.DataFrame, which: Mask) -> str:
 
 
 def stripped(cells: pd.Series[str]) -> pd.Series[str]:
-    """Return the cells as text without spaces around it; "" for missing."""
+    """The cells as text without spaces around it; "" for missing."""
     return cells.astype("string").fillna("").str.strip()
 
 
 def times(
     cells: pd.Series[str], unit: str | None, time_zone: str | None
 ) -> tuple[NDArray[np.datetime64], Mask, Mask]:
-    """Return the times of a column in UTC.
+    """The times of a column in UTC.
 
     Parameters
     ----------
     cells : (n,) series
         ISO 8601 text, datetimes, or Unix seconds.
     unit : str or None
-        ``"unix"``, a format of ``strptime``, or None for ISO 8601.
+        `"unix"`, a format of `strptime`, or None for ISO 8601.
     time_zone : str or None
-        That of times without an offset, such as ``"America/Chicago"``; UTC if None.
+        That of times without an offset, such as `"America/Chicago"`; UTC if None.
 
     Returns
     -------

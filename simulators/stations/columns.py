@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 
+from policyloop.messages import did_you_mean, unknown_name
 from simulators.stations.units import UNITS
 
 PLACES = ("lon", "lat")
@@ -31,7 +31,7 @@ def check_map(
     where : str
         The table, for messages.
     header : str
-        The row of its header, for messages, as in ``"row 1: "``.
+        The row of its header, for messages, as in `"row 1: "`.
 
     Raises
     ------
@@ -40,10 +40,7 @@ def check_map(
     """
     for quantity in columns:
         if quantity not in QUANTITIES:
-            known = ", ".join(QUANTITIES)
-            raise ValueError(
-                f"{where}: unknown quantity {quantity!r}{nearest(quantity, QUANTITIES)}; known: {known}"
-            )
+            raise ValueError(f"{where}: {unknown_name('quantity', quantity, QUANTITIES)}")
     for quantity in (*PLACES, "temperature", "wind"):
         if quantity not in columns:
             raise ValueError(f"{where}: no column is named for {quantity}")
@@ -53,8 +50,8 @@ def check_map(
         if column not in available:
             there = ", ".join(map(repr, available))
             raise ValueError(
-                f"{where}: {header}no column {column!r} for {quantity}{nearest(column, available)}; "
-                f"there are: {there}"
+                f"{where}: {header}no column {column!r} for {quantity}{did_you_mean(column, available)} "
+                f"(there are: {there})"
             )
         if list(available).count(column) > 1:
             raise ValueError(f"{where}: {header}column {column!r} for {quantity} is there more than once")
@@ -67,12 +64,6 @@ def check_map(
     for quantity in units:
         if quantity not in columns:
             raise ValueError(f"{where}: a unit is given for {quantity!r}, but no column")
-
-
-def nearest(word: str, words: Sequence[str]) -> str:
-    """Return a hint at the known word nearest to a mistyped one, or nothing."""
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
-    return f" (nearest: {close[0]!r})" if close else ""
 
 
 LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
@@ -117,11 +108,11 @@ LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     ),
 }
 """Columns and units by name: the default snapshot, the bulk file of OpenWeatherMap as a table, and what
-:meth:`simulators.stations.Stations.to_dataframe` makes."""
+`simulators.stations.Stations.to_dataframe` makes."""
 
 
 def known_layout(header: Sequence[str]) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
-    """Return the columns and units of a known table, or None.
+    """The columns and units of a known table, or None.
 
     Parameters
     ----------

@@ -23,20 +23,20 @@ def from_dataframe(
     time_zone: str | None = None,
     **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
-    """Return the stations that a DataFrame holds.
+    """The stations that a DataFrame holds.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Numbers, text, or times with or without a time zone. Its index does not count.
     columns : mapping of quantity to column name
-        As for :func:`simulators.stations.read_csv`.
+        As for `simulators.stations.read_csv`.
     units : mapping of quantity to unit
-        As for :func:`simulators.stations.read_csv`.
+        As for `simulators.stations.read_csv`.
     source : str
         What messages and the report call the table.
     time_zone, **which
-        As for :func:`simulators.stations.read_csv`.
+        As for `simulators.stations.read_csv`.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def from_dataframe(
 
 
 def _plain(column: pd.Series) -> pd.Series:
-    """Return a column as text, whole numbers without a decimal point (an id with gaps is stored as float)."""
+    """A column as text, whole numbers without a decimal point (an id with gaps is stored as float)."""
     if pd.api.types.is_float_dtype(column):
         whole = column.dropna()
         if len(whole) and (np.isfinite(whole) & (whole == whole.round()) & (whole.abs() < 2**53)).all():

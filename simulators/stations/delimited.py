@@ -109,7 +109,7 @@ def read_table(
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Return the names of the columns of delimited text whose delimiter and encoding are the usual ones.
+    """The names of the columns of delimited text whose delimiter and encoding are the usual ones.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def from_table(
     time_zone: str | None = None,
     **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
-    """Return the stations of a table that has been read; see :func:`read_csv` for parameters and errors."""
+    """The stations of a table that has been read; see `read_csv` for parameters and errors."""
     check_map(columns, units, table.header, source, f"row {table.header_row}: ")
     journal = Journal(table.rows)
     journal.note("dropped", table.ragged, f"row has not the {len(table.header)} cells of the header")
@@ -177,12 +177,12 @@ def read_csv(
     path : path
         The file. Its first line that is no comment names the columns.
     columns : mapping of quantity to column name
-        ``lon``, ``lat``, ``temperature``, ``wind`` and one or both of ``humidity`` and ``dew_point``; if they
-        are there ``id`` (else the row stands for it), ``name`` and ``time``. Of both, the dew point serves
+        `lon`, `lat`, `temperature`, `wind` and one or both of `humidity` and `dew_point`; if they
+        are there `id` (else the row stands for it), `name` and `time`. Of both, the dew point serves
         where the humidity is missing.
     units : mapping of quantity to unit
-        Of ``temperature`` and ``dew_point`` K, degC or degF; of ``humidity`` percent or fraction (0..1); of
-        ``wind`` m/s, km/h, mph or kt; of ``time`` ``"unix"`` (seconds), a format of ``strptime``, or left out
+        Of `temperature` and `dew_point` K, degC or degF; of `humidity` percent or fraction (0..1); of
+        `wind` m/s, km/h, mph or kt; of `time` `"unix"` (seconds), a format of `strptime`, or left out
         for ISO 8601.
     delimiter : str, optional
         One character; left out, tab, semicolon or comma, whichever the header holds most.
@@ -191,10 +191,10 @@ def read_csv(
     encoding : str
         Of the text.
     time_zone : str, optional
-        Of times without an offset, such as ``"America/Chicago"``; left out, they count as UTC, and the report
+        Of times without an offset, such as `"America/Chicago"`; left out, they count as UTC, and the report
         says so.
     **which
-        ``at`` and ``repeated_places``: see :class:`simulators.stations.gather.Which`.
+        `at` and `repeated_places`: see `simulators.stations.gather.Which`.
 
     Returns
     -------

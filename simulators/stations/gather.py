@@ -60,23 +60,23 @@ def gather(
     time_zone: str | None = None,
     **which: Unpack[Which],
 ) -> tuple[Stations, ImportReport]:
-    """Return the stations that a table holds, and what became of its rows.
+    """The stations that a table holds, and what became of its rows.
 
     Parameters
     ----------
     cells : pandas.DataFrame
-        Columns named by quantity (``column_map.QUANTITIES``), text or numbers.
+        Columns named by quantity (`column_map.QUANTITIES`), text or numbers.
     journal : Journal
         Of the same rows, some of which may be dropped already.
     source : str
         Named in messages.
     units : mapping
-        The unit of each quantity; of ``time``: ``"unix"``, a format of ``strptime``, or left out for ISO
+        The unit of each quantity; of `time`: `"unix"`, a format of `strptime`, or left out for ISO
         8601.
     time_zone : str, optional
         Of times without an offset; left out, they count as UTC and the report says so.
     **which
-        See :class:`Which`.
+        See `Which`.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def _moment(at: Moment) -> np.datetime64 | None:
 
 
 def _readable(cells: pd.DataFrame, quantity: str, journal: Journal) -> Array:
-    """Return a column's numbers; rows where there is none are dropped."""
+    """A column's numbers; rows where there is none are dropped."""
     values, missing, unreadable = numbers(cells[quantity])
     shown = examples(cells[[quantity]], missing & journal.alive)
     journal.note("dropped", missing, f"{quantity} is missing ({shown})")
@@ -155,7 +155,7 @@ def _readable(cells: pd.DataFrame, quantity: str, journal: Journal) -> Array:
 
 
 def _reading(cells: pd.DataFrame, quantity: str, units: Mapping[str, str], journal: Journal) -> Array:
-    """Return a column in canonical units; rows without a number are dropped, a suspicious unit is noted."""
+    """A column in canonical units; rows without a number are dropped, a suspicious unit is noted."""
     return _converted(_readable(cells, quantity, journal), quantity, units[quantity], journal)
 
 
@@ -183,7 +183,7 @@ def _longitudes(cells: pd.DataFrame, journal: Journal) -> Array:
 
 
 def _humidity(cells: pd.DataFrame, units: Mapping[str, str], temperature: Array, journal: Journal) -> Array:
-    """Return the humidity in percent, from its column or where it has none from the dew point."""
+    """The humidity in percent, from its column or where it has none from the dew point."""
     if "dew_point" not in cells:
         humidity = _reading(cells, "humidity", units, journal)
     else:

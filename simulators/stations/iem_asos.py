@@ -2,9 +2,9 @@
 
 The export (mesonet.agron.iastate.edu, "ASOS-AWOS-METAR Data Download") is comma or tab delimited text. It may
 begin with comment lines, one of which names the time zone; M, null or an empty cell is a missing value;
-``tmpf`` and ``dwpf`` are temperature and dew point in degF, ``relh`` the relative humidity in percent,
-``sknt`` the wind in knots. Places are there when it was asked for with latitude and longitude
-(``latlon=yes``).
+`tmpf` and `dwpf` are temperature and dew point in degF, `relh` the relative humidity in percent,
+`sknt` the wind in knots. Places are there when it was asked for with latitude and longitude
+(`latlon=yes`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ZONE = re.compile(r"#DEBUG: *Time Zone *-> *(\S+)")
 
 
 def is_iem_asos(header: Sequence[str]) -> bool:
-    """Return whether a header is that of an IEM ASOS export.
+    """Whether a header is that of an IEM ASOS export.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def read_iem_asos(
         The file, with the columns station, valid, lon, lat, tmpf (or tmpc), relh or dwpf (or dwpc) or both,
         and sknt (or sped).
     time_zone : str, optional
-        Of the column ``valid``; left out, the file's own comment counts, and without one UTC.
+        Of the column `valid`; left out, the file's own comment counts, and without one UTC.
     **which
-        As for :func:`simulators.stations.read_csv`. An export covers hours or days: ``at`` picks one.
+        As for `simulators.stations.read_csv`. An export covers hours or days: `at` picks one.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def read_iem_asos(
     Raises
     ------
     ValueError
-        As for :func:`simulators.stations.read_csv`.
+        As for `simulators.stations.read_csv`.
     """
     table = read_table(path)
     columns = {"id": "station", "lon": "lon", "lat": "lat"}

@@ -20,7 +20,7 @@ class Finding:
     Attributes
     ----------
     action : {"dropped", "clipped", "changed", "noted"}
-        ``noted`` rows were kept as they are.
+        `noted` rows were kept as they are.
     reason : str
         Why.
     count : int
@@ -50,7 +50,7 @@ class ImportReport:
     rows : int
         Rows read, without header, comments and blank lines.
     stations : int
-        Stations kept: ``rows`` less those dropped.
+        Stations kept: `rows` less those dropped.
     findings : tuple of Finding
         In the order in which the import came across them. A row is dropped for the first reason that holds.
     station_rows : tuple of int
@@ -64,7 +64,7 @@ class ImportReport:
     station_rows: tuple[int, ...] = field(default=(), repr=False)
 
     def count(self, action: Action) -> int:
-        """Return the number of rows of all findings of one kind.
+        """The number of rows of all findings of one kind.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class ImportReport:
         return sum(finding.count for finding in self.findings if finding.action == action)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values that JSON can hold, without the row of each station.
+        """The report as plain values that JSON can hold, without the row of each station.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class ImportReport:
         return {name: value for name, value in asdict(self).items() if name != "station_rows"}
 
     def without(self, dropped: NDArray[np.bool_], reason: str) -> ImportReport:
-        """Return the report after some of its stations were dropped as well.
+        """The report after some of its stations were dropped as well.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Journal:
         self.findings: list[Finding] = []
 
     def note(self, action: Action, which: NDArray[np.bool_], reason: str) -> None:
-        """Record what was done to rows that are still there; ``dropped`` ends them."""
+        """Record what was done to rows that are still there; `dropped` ends them."""
         rows = self.rows[which & self.alive]
         if action == "dropped":
             self.alive &= ~which

@@ -1,8 +1,8 @@
 """Stations from OpenWeatherMap's bulk files of current weather: a JSON object a line, plain or gzip.
 
-A line holds ``city`` (``id``, ``name``, ``country``, ``coord``), ``time`` in Unix seconds, ``main``
-(``temp``, ``humidity``) and ``wind`` (``speed``); an answer of the current-weather API holds the same a level
-higher (``id``, ``name``, ``sys.country``, ``coord``, ``dt``). The paper's sensors are those of 14 March 2017
+A line holds `city` (`id`, `name`, `country`, `coord`), `time` in Unix seconds, `main`
+(`temp`, `humidity`) and `wind` (`speed`); an answer of the current-weather API holds the same a level
+higher (`id`, `name`, `sys.country`, `coord`, `dt`). The paper's sensors are those of 14 March 2017
 in the US. The data are licensed by OpenWeather: mention it, and share what is derived from them alike.
 """
 
@@ -41,7 +41,7 @@ _FIELDS = {
 
 
 def is_openweathermap(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file begins with a JSON object.
+    """Whether a file begins with a JSON object.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def read_openweathermap(
     path : path
         The file, plain or gzip.
     country : str, optional
-        Two letters; rows of other countries are dropped. The paper's 2,906 sensors are those of ``"US"`` and
-        there of ``stations.within(-130, -90, 180, 90)``.
+        Two letters; rows of other countries are dropped. The paper's 2,906 sensors are those of `"US"` and
+        there of `stations.within(-130, -90, 180, 90)`.
     units : {"standard", "metric", "imperial"}
         OpenWeatherMap's names for K and m/s (the bulk files), degC and m/s, degF and mph.
     **which
-        As for :func:`simulators.stations.read_csv`.
+        As for `simulators.stations.read_csv`.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def read_openweathermap(
 
 
 def _field(record: Any, paths: tuple[tuple[str, ...], ...]) -> Any:
-    """Return the first scalar that is there, or None."""
+    """The first scalar that is there, or None."""
     for path in paths:
         value = record
         for key in path:

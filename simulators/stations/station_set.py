@@ -113,7 +113,7 @@ class Stations:
         return bool(len(lon) > 1 and np.diff(lon).max() > 360.0 - (lon[-1] - lon[0]))
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_] | list[int]) -> Stations:
-        """Return the stations of some rows.
+        """The stations of some rows.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Stations:
         return Stations(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     def inside(self, west: float, south: float, east: float, north: float) -> NDArray[np.bool_]:
-        """Return which stations are in a box, which crosses the antimeridian if ``west`` exceeds ``east``.
+        """Which stations are in a box, which crosses the antimeridian if `west` exceeds `east`.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Stations:
         return np.asarray(inside & (self.lat >= south) & (self.lat <= north))
 
     def within(self, west: float, south: float, east: float, north: float) -> Stations:
-        """Return the stations in a box, as :meth:`inside`.
+        """The stations in a box, as `inside`.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class Stations:
         return self.take(inside)
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return a row a station, with the attributes as columns.
+        """A row a station, with the attributes as columns.
 
         Returns
         -------

@@ -17,7 +17,7 @@ that degrees Celsius declared as Fahrenheit, or metres per second as knots, pass
 
 
 def suspicion(quantity: str, values: Array, unit: str) -> str | None:
-    """Return what is odd about a column's unit, in a sentence, or None.
+    """What is odd about a column's unit, in a sentence, or None.
 
     Parameters
     ----------

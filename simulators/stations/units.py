@@ -29,7 +29,7 @@ UNITS = {
     "humidity": _TO_PERCENT,
     "wind": _TO_METRES_PER_SECOND,
 }
-"""The units of each quantity that :func:`convert` knows; the first is the canonical one."""
+"""The units of each quantity that `convert` knows; the first is the canonical one."""
 
 _DECIMALS = 9
 
@@ -51,7 +51,7 @@ def convert(values: ArrayLike, quantity: str, unit: str, to: str | None = None) 
     Returns
     -------
     array of the same shape
-        Rounded to nine decimals, unless ``to`` is the canonical unit. Missing (nan) stays missing.
+        Rounded to nine decimals, unless `to` is the canonical unit. Missing (nan) stays missing.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def convert(values: ArrayLike, quantity: str, unit: str, to: str | None = None) 
 
 
 def slope(quantity: str, unit: str, to: str) -> float:
-    """Return how much a converted reading grows when the reading grows by one (1.8 for K to degF).
+    """How much a converted reading grows when the reading grows by one (1.8 for K to degF).
 
     Parameters
     ----------
     quantity, unit, to : str
-        As for :func:`convert`.
+        As for `convert`.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def slope(quantity: str, unit: str, to: str) -> float:
 
 
 def relative_humidity(temperature: ArrayLike, dew_point: ArrayLike) -> Array:
-    """Return the relative humidity over water by the Magnus formula.
+    """The relative humidity over water by the Magnus formula.
 
     The saturation pressure is proportional to exp(17.62 t / (243.12 + t)), t in degC, valid from -45 to 60
     degC (World Meteorological Organization, Guide to Instruments and Methods of Observation, WMO-No. 8, annex

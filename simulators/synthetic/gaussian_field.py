@@ -1,6 +1,6 @@
 """Exact draws of a stationary Gaussian process on a regular grid of [0, 1]^d.
 
-A draw is ``L z`` with ``K = L L^T`` and standard normal ``z``. The kernel matrix K of a smooth kernel has a
+A draw is `L z` with `K = L L^T` and standard normal `z`. The kernel matrix K of a smooth kernel has a
 small numerical rank r, so L keeps r columns: a pivoted Cholesky factor, stopped where no point's variance is
 left above a trillionth. It costs O(n r^2), never holds the (n, n) matrix, and adds no jitter.
 
@@ -37,7 +37,7 @@ MOST_BYTES = 2**30
 
 
 def grid_points(shape: Sequence[int]) -> Array:
-    """Return the points of a regular grid that includes the corners of [0, 1]^d, the last entry fastest.
+    """The points of a regular grid that includes the corners of [0, 1]^d, the last entry fastest.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def draw(kernel: Kernel, shape: Sequence[int], rng: np.random.Generator) -> Arra
 
 
 def kernel_table(kernel: Kernel, shape: Sequence[int]) -> Array:
-    """Return k between the grid's first point and every point: all that a stationary kernel has to say.
+    """K between the grid's first point and every point: all that a stationary kernel has to say.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def kernel_table(kernel: Kernel, shape: Sequence[int]) -> Array:
 
 
 def factor(table: Array) -> tuple[Array, Rows]:
-    """Return a factor of the kernel matrix of a grid, K = L L^T up to a trillionth of the variance.
+    """A factor of the kernel matrix of a grid, K = L L^T up to a trillionth of the variance.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def factor(table: Array) -> tuple[Array, Rows]:
 
 
 def _kernel_rows(table: Array) -> Callable[[Rows], Array]:
-    """Return what gives rows (m, n) of the kernel matrix: each is a window of the mirrored table."""
+    """What gives rows (m, n) of the kernel matrix: each is a window of the mirrored table."""
     mirrored = np.pad(table, [(m - 1, 0) for m in table.shape], mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(mirrored, table.shape)
     last = np.array(table.shape)[:, None] - 1
@@ -167,14 +167,14 @@ def _kernel_rows(table: Array) -> Callable[[Rows], Array]:
 
 
 def _coarse_to_fine(shape: tuple[int, ...]) -> Rows:
-    """Return the grid points, those of coarse grids first: multiples of the greatest power of two."""
+    """The grid points, those of coarse grids first: multiples of the greatest power of two."""
     steps = np.indices(shape).reshape(len(shape), -1)
     power = np.where(steps == 0, np.iinfo(steps.dtype).max, steps & -steps).min(axis=0)
     return np.argsort(-power, kind="stable")
 
 
 def _corner(S: Array, threshold: float) -> tuple[Array, list[int]]:
-    """Return the Cholesky factor (q, q) of the rows and columns whose pivots pass, and which they are."""
+    """The Cholesky factor (q, q) of the rows and columns whose pivots pass, and which they are."""
     C = np.zeros_like(S)
     chosen: list[int] = []
     for i in range(len(S)):

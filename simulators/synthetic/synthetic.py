@@ -35,13 +35,13 @@ FAMILIES = ("rbf", "matern", "rq")
 
 
 def linear_weights(x: Array, groups: int) -> Array:
-    """Return weights (n, J) of mean 1, from 1 - s to 1 + s along the first entry, s in -1..1 by group."""
+    """Weights (n, J) of mean 1, from 1 - s to 1 + s along the first entry, s in -1..1 by group."""
     slopes = np.linspace(-1.0, 1.0, groups) if groups > 1 else np.zeros(1)
     return 1.0 + slopes * (2.0 * x[:, :1] - 1.0)
 
 
 def cosine_weights(x: Array, groups: int) -> Array:
-    """Return weights (n, J) = cos(2 pi (x_1 + j / J)), j from 0: they change sign and add up to 0."""
+    """Weights (n, J) = cos(2 pi (x_1 + j / J)), j from 0: they change sign and add up to 0."""
     weights: Array = np.cos(2 * np.pi * (x[:, :1] + np.arange(groups) / groups))
     return weights
 
@@ -53,7 +53,7 @@ WEIGHTS = {"linear": linear_weights, "cosine": cosine_weights}
 class Synthetic(Environment):
     """J functions drawn independently from J Gaussian processes, on a grid of candidates in [0, 1]^d.
 
-    The objective is ``sum_j g_j(x) f_j(x)``, to be maximised (Definition 1 of the paper), and its optimum is
+    The objective is `sum_j g_j(x) f_j(x)`, to be maximised (Definition 1 of the paper), and its optimum is
     known by enumeration. Group j's kernel and function depend on the seed and on j alone: a world of more
     groups holds the functions of a smaller one.
 
@@ -80,7 +80,7 @@ class Synthetic(Environment):
     noise_variance : float or (J,) array-like, default 1e-4
         Variance of an observation's noise.
     weights : float, (J,) array-like, {"linear", "cosine"} or callable, default 1.0
-        ``g_j``: constants; `linear_weights` or `cosine_weights` by name; or a function from policies (n, d)
+        `g_j`: constants; `linear_weights` or `cosine_weights` by name; or a function from policies (n, d)
         to (n, J).
     seed : int or numpy.random.SeedSequence, default 0
         Of kernels and functions: equal seeds give the same world, bit for bit.
@@ -169,22 +169,22 @@ class Synthetic(Environment):
         return Outcomes(self.functions[row] + noise, self.noise_variances)
 
     def expected(self, policies: ArrayLike) -> Array:
-        """Return the functions' values at candidate rows (n,), shape (n, J)."""
+        """The functions' values at candidate rows (n,), shape (n, J)."""
         return self.functions[self._rows(policies)]
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
-        """Return ``sum_j g_j(x) f_j`` of outcomes (..., J) at candidate rows (...,), shape (...,)."""
+        """`sum_j g_j(x) f_j` of outcomes (..., J) at candidate rows (...,), shape (...,)."""
         terms = np.asarray(outcomes, dtype=float) * self._weights[self._rows(policies)]
         # One memory layout, hence one order of summation: a row's value must not depend on its neighbours.
         total: Array = np.ascontiguousarray(terms).sum(axis=-1)
         return total
 
     def weights(self, policies: ArrayLike) -> Array:
-        """Return the weights ``g_j(x)`` at candidate rows (n,), shape (n, J)."""
+        """The weights `g_j(x)` at candidate rows (n,), shape (n, J)."""
         return self._weights[self._rows(policies)]
 
     def _rows(self, policies: ArrayLike) -> NDArray[np.intp]:
-        """Return candidate rows, of any shape, as integers; ValueError if one does not exist."""
+        """Candidate rows, of any shape, as integers; ValueError if one does not exist."""
         given, n = np.asarray(policies), len(self._weights)
         with np.errstate(invalid="ignore"):  # nan, which the comparison then refuses
             rows = given.astype(np.intp)
@@ -229,7 +229,7 @@ def _range(name: str, value: Any) -> tuple[float, float]:
 
 
 def _weights(weights: Any, candidates: Array, groups: tuple[str, ...]) -> Array:
-    """Return g_j of every candidate, (n, J)."""
+    """`g_j` of every candidate, (n, J)."""
     shape = (len(candidates), len(groups))
     if isinstance(weights, str):
         named = WEIGHTS[choice("weights", weights, tuple(WEIGHTS))]

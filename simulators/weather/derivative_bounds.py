@@ -46,7 +46,7 @@ def derivative_bounds(
     temperature_unit: str = "degF",
     wind_unit: str = "mph",
 ) -> Array:
-    """Return B_j >= |dg/df_j| in every piece of g, over a range of the readings (Definition 2).
+    """B_j >= |dg/df_j| in every piece of g, over a range of the readings (Definition 2).
 
     The regression's derivatives are parabolas in one reading and straight lines in the other, and the wind
     chill's are monotone, so their largest values are found exactly. Where the dry adjustment holds, the
@@ -55,19 +55,19 @@ def derivative_bounds(
     Parameters
     ----------
     temperature : (float, float)
-        Least and greatest, in ``temperature_unit``. The bounds grow fast with hot and humid corners that
+        Least and greatest, in `temperature_unit`. The bounds grow fast with hot and humid corners that
         nature does not reach (9.6 degF per degF at 112 degF and 100 %): state the range, or take
-        :func:`derivative_bounds_at`.
+        `derivative_bounds_at`.
     humidity : (float, float)
         Percent, within 0..100.
     wind : (float, float)
-        In ``wind_unit``, from 0 on.
+        In `wind_unit`, from 0 on.
     rule : {"nws", "paper"}
-        See :mod:`simulators.weather.perceived_temperature`.
+        See `simulators.weather.perceived_temperature`.
     temperature_unit : {"degF", "degC", "K"}
-        Unit of ``temperature``.
+        Unit of `temperature`.
     wind_unit : {"mph", "m/s", "km/h", "kt"}
-        Unit of ``wind``.
+        Unit of `wind`.
 
     Returns
     -------
@@ -117,12 +117,12 @@ def derivative_bounds_at(
     temperature_unit: str = "degF",
     wind_unit: str = "mph",
 ) -> Array:
-    """Return the largest |dg/df_j| at given readings: the B_j of Definition 2 over data.
+    """The largest |dg/df_j| at given readings: the B_j of Definition 2 over data.
 
     Parameters
     ----------
     temperature, humidity, wind, rule, temperature_unit, wind_unit
-        As for :func:`simulators.weather.perceived_temperature.perceived_temperature`. Readings with a missing
+        As for `simulators.weather.perceived_temperature.perceived_temperature`. Readings with a missing
         entry are left out.
 
     Returns
@@ -150,7 +150,7 @@ def derivative_bounds_at(
 
 
 def _wind_chill_bounds(T: Range, V: Range) -> Array:
-    """Return the bounds of the wind chill, whose derivatives are monotone in T and in V."""
+    """The bounds of the wind chill, whose derivatives are monotone in T and in V."""
     per_degree = 0.6215 + 0.4275 * V[1] ** POWER
     if V[0] == 0.0:
         return np.array([per_degree, 0.0, np.inf])
@@ -178,17 +178,17 @@ def _polynomial_bounds(C: Array, T: Range, RH: Range) -> Array:
 
 
 def _per_degree(C: Array, T: Range, RH: Range) -> Range:
-    """Return the least and greatest derivative by T: straight in T, a parabola in RH."""
+    """The least and greatest derivative by T: straight in T, a parabola in RH."""
     return _extremes(np.asarray(polyder(C, axis=1).T, dtype=float), T, RH)
 
 
 def _per_percent(C: Array, T: Range, RH: Range) -> Range:
-    """Return the least and greatest derivative by RH: straight in RH, a parabola in T."""
+    """The least and greatest derivative by RH: straight in RH, a parabola in T."""
     return _extremes(np.asarray(polyder(C, axis=0), dtype=float), RH, T)
 
 
 def _extremes(C: Array, straight: Range, curved: Range) -> Range:
-    """Return the least and greatest value on a box: at its corners, or at a vertex of a parabola."""
+    """The least and greatest value on a box: at its corners, or at a vertex of a parabola."""
     values = []
     for s in straight:
         c0, c1, c2 = C[0] + s * C[1]

@@ -23,20 +23,20 @@ PILOT_HOURS, PILOT_READINGS = 200, 5
 
 
 class WeatherLive(SensorNetwork):
-    """The sensors of a network in a living weather, :class:`simulators.weather.model.WeatherModel`.
+    """The sensors of a network in a living weather, `simulators.weather.model.WeatherModel`.
 
-    A step reads a sensor, then an hour passes. ``context`` is the coming hour, ``expected`` the truth of that
+    A step reads a sensor, then an hour passes. `context` is the coming hour, `expected` the truth of that
     hour. A dead channel is a missing group; a silent sensor makes the step fail. All sensors are candidates:
     what is set aside is a pilot run of another weather over the same sensors, and its features have the hour
     as last column.
 
-    The weather follows from ``seed`` and the hour; noise, drift and outages of the sensors from the seed of
-    :meth:`reset`. Neither depends on what is read.
+    The weather follows from `seed` and the hour; noise, drift and outages of the sensors from the seed of
+    `reset`. Neither depends on what is read.
 
     Parameters
     ----------
     data, format, columns, units, country, time_zone, at, box, rule, features, neighbours, noise_variance
-        As for :class:`SensorNetwork`. The readings are the weather of hour 0.
+        As for `SensorNetwork`. The readings are the weather of hour 0.
     sensors : int, default 500
         As many stations, drawn from the seed, make up the network; all, where there are fewer.
     flow : (float, float), default (8, 3)
@@ -51,7 +51,7 @@ class WeatherLive(SensorNetwork):
     Raises
     ------
     ValueError
-        As for :class:`SensorNetwork`.
+        As for `SensorNetwork`.
 
     Attributes
     ----------
@@ -155,8 +155,8 @@ class WeatherLive(SensorNetwork):
         Returns
         -------
         Outcomes
-            Its readings, nan where a channel is dead, and the variance of their errors; ``info`` has the
-            station's ``id`` and the ``hour``.
+            Its readings, nan where a channel is dead, and the variance of their errors; `info` has the
+            station's `id` and the `hour`.
 
         Raises
         ------
@@ -174,15 +174,15 @@ class WeatherLive(SensorNetwork):
         return Outcomes(values, self.noise_variances, {**info, "hour": hour})
 
     def expected(self, policies: ArrayLike) -> Array:
-        """Return the truth at candidate rows (n,) in the coming hour, (n, 3)."""
+        """The truth at candidate rows (n,) in the coming hour, (n, 3)."""
         return self.model.weather[self._nodes(policies)]
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return the hour, the anomalies and the sensors' condition, from which the run goes on alike."""
+        """The hour, the anomalies and the sensors' condition, from which the run goes on alike."""
         return self.model.get_state()
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go back to the hour that :meth:`get_state` described."""
+        """Go back to the hour that `get_state` described."""
         self.model.set_state(state)
 
     def _model(self, weather_seed: Sequence[int], sensor_seed: Sequence[int]) -> WeatherModel:
@@ -199,12 +199,12 @@ class WeatherLive(SensorNetwork):
 
 
 def _words(seed: np.random.SeedSequence) -> list[int]:
-    """Return a seed as whole numbers, to which the hour can be added."""
+    """A seed as whole numbers, to which the hour can be added."""
     return [int(word) for word in seed.generate_state(4)]
 
 
 def _time_of_day(time: NDArray[np.datetime64]) -> float:
-    """Return the hour UTC of the median reading; 0 where no time is known."""
+    """The hour UTC of the median reading; 0 where no time is known."""
     known = time[~np.isnat(time)].astype("datetime64[s]").astype(np.int64)
     return float(np.median(known) / 3600.0 % 24.0) if len(known) else 0.0
 
@@ -216,5 +216,5 @@ def _flow(value: Any) -> tuple[float, float]:
 
 
 def _life(name: str, value: Any) -> float:
-    """Return mean hours of working, at least 1; infinite for ever."""
+    """Mean hours of working, at least 1; infinite for ever."""
     return float("inf") if value == float("inf") else number(name, value, least=1)

@@ -57,7 +57,7 @@ class Sensor(mesa.Agent):  # type: ignore[misc]
         self.row = row
 
     def read(self) -> Array:
-        """Return temperature, humidity and wind (3,) of this hour, nan where a channel tells nothing."""
+        """Temperature, humidity and wind (3,) of this hour, nan where a channel tells nothing."""
         model, row = self.model, self.row
         silenced = model.dead[row] | model.silent[row]
         reading: Array = model.weather[row] + model.drift[row] + model.noise[row]
@@ -196,20 +196,20 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         self.noise = self.noise_deviation * draws.standard_normal((n, 3))
 
     def truth(self) -> Array:
-        """Return the weather (n, 3) of this hour; humidity stays within 0..100 %, wind above none."""
+        """The weather (n, 3) of this hour; humidity stays within 0..100 %, wind above none."""
         truth: Array = self.climate + self.daily_cycle() + self.anomaly
         truth[:, 1] = np.clip(truth[:, 1], 0.0, 100.0)
         truth[:, 2] = np.maximum(truth[:, 2], 0.0)
         return truth
 
     def daily_cycle(self) -> Array:
-        """Return what the time of day adds (n, 3), by the sun: 15 degrees of longitude are an hour."""
+        """What the time of day adds (n, 3), by the sun: 15 degrees of longitude are an hour."""
         sun = self.start + self.hour + self.lon / 15.0
         cycle: Array = np.cos(2.0 * np.pi * (sun[:, None] - 15.0) / 24.0) * np.array(AMPLITUDE)
         return cycle
 
     def front_patterns(self) -> Array:
-        """Return waves (n, FRONTS) over the sphere whose random mixtures have variance 1.
+        """Waves (n, FRONTS) over the sphere whose random mixtures have variance 1.
 
         They are a draw of the features by which Rahimi & Recht (2007) approximate a squared-exponential
         kernel.
@@ -221,7 +221,7 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         return np.asarray(patterns / np.linalg.norm(patterns, axis=1, keepdims=True))
 
     def draws(self, seed: Sequence[int]) -> np.random.Generator:
-        """Return the random numbers of this hour, the same whatever happened before."""
+        """The random numbers of this hour, the same whatever happened before."""
         return np.random.default_rng([*seed, self.hour])
 
     @property
@@ -260,14 +260,14 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         return int((self.dead & ~self.silent).sum())
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return all that changes from hour to hour, as plain arrays."""
+        """All that changes from hour to hour, as plain arrays."""
         seed = np.array(self.sensor_seed, dtype=np.uint64)
         return {"hour": np.array(self.hour), "sensor_seed": seed} | {
             name: np.array(getattr(self, name)) for name in CHANGING
         }
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go back to an hour that :meth:`get_state` described; the data collector keeps what it has."""
+        """Go back to an hour that `get_state` described; the data collector keeps what it has."""
         self.hour = int(state["hour"])
         self.sensor_seed = tuple(int(word) for word in state["sensor_seed"])
         for name in CHANGING:

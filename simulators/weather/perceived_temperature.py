@@ -3,7 +3,7 @@
 Paper, section 8.2.3: heat index where it is hot, wind chill where it is cold. T is the temperature in degF,
 RH the relative humidity in percent, V the wind speed in mph.
 
-Rule ``"nws"``, as the US National Weather Service publishes it:
+Rule `"nws"`, as the US National Weather Service publishes it:
 
 - T <= 50 and V > 3: wind chill, 35.74 + 0.6215 T - 35.75 V^0.16 + 0.4275 T V^0.16 (Osczevski & Bluestein
   2005).
@@ -13,7 +13,7 @@ Rule ``"nws"``, as the US National Weather Service publishes it:
   ((87 - T) / 5) where RH > 85 and T <= 87.
 - T otherwise.
 
-Rule ``"paper"``, of the code that the paper's authors published: T <= 50: wind chill at any wind; T >= 70:
+Rule `"paper"`, of the code that the paper's authors published: T <= 50: wind chill at any wind; T >= 70:
 the regression with coefficients of four digits and no adjustment; T otherwise.
 
 A Gaussian process may predict what no sensor reads, so that wind below 0 counts as 0 and humidity is clipped
@@ -82,22 +82,22 @@ def perceived_temperature(
     temperature_unit: str = "degF",
     wind_unit: str = "mph",
 ) -> Array:
-    """Return the perceived temperature in degF (paper, section 8.2.3).
+    """The perceived temperature in degF (paper, section 8.2.3).
 
     Parameters
     ----------
     temperature : array_like
-        In ``temperature_unit``.
+        In `temperature_unit`.
     humidity : array_like
         Relative humidity in percent; clipped to 0..100.
     wind : array_like
-        In ``wind_unit``; below 0 counts as 0.
+        In `wind_unit`; below 0 counts as 0.
     rule : {"nws", "paper"}
         See the module.
     temperature_unit : {"degF", "degC", "K"}
-        Unit of ``temperature``. The result is in degF whatever it is.
+        Unit of `temperature`. The result is in degF whatever it is.
     wind_unit : {"mph", "m/s", "km/h", "kt"}
-        Unit of ``wind``.
+        Unit of `wind`.
 
     Returns
     -------
@@ -127,12 +127,12 @@ def perceived_temperature_gradient(
     temperature_unit: str = "degF",
     wind_unit: str = "mph",
 ) -> Array:
-    """Return the partial derivatives of the perceived temperature, exact within each piece.
+    """The partial derivatives of the perceived temperature, exact within each piece.
 
     Parameters
     ----------
     temperature, humidity, wind, rule, temperature_unit, wind_unit
-        As for :func:`perceived_temperature`.
+        As for `perceived_temperature`.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def perceived_temperature_gradient(
     Raises
     ------
     ValueError
-        As for :func:`perceived_temperature`.
+        As for `perceived_temperature`.
     """
     choice("rule", rule, RULES)
     T, raw, V, shape = _readings(temperature, humidity, wind, temperature_unit, wind_unit)
@@ -178,7 +178,7 @@ def perceived_temperature_gradient(
 
 
 def heat_index(temperature: ArrayLike, humidity: ArrayLike) -> Array:
-    """Return the heat index by the full procedure of the NWS, at any temperature.
+    """The heat index by the full procedure of the NWS, at any temperature.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def heat_index(temperature: ArrayLike, humidity: ArrayLike) -> Array:
 
 
 def heat_index_regression(temperature: ArrayLike, humidity: ArrayLike, *, rule: Rule = "nws") -> Array:
-    """Return the bare regression of the heat index, without adjustments, wherever it is asked for.
+    """The bare regression of the heat index, without adjustments, wherever it is asked for.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def heat_index_regression(temperature: ArrayLike, humidity: ArrayLike, *, rule: 
 
 
 def wind_chill(temperature: ArrayLike, wind: ArrayLike) -> Array:
-    """Return the wind chill of the NWS: the formula at T <= 50 and V > 3, the temperature elsewhere.
+    """The wind chill of the NWS: the formula at T <= 50 and V > 3, the temperature elsewhere.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def wind_chill(temperature: ArrayLike, wind: ArrayLike) -> Array:
 def _readings(
     temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike, temperature_unit: str, wind_unit: str
 ) -> tuple[Array, Array, Array, tuple[int, ...]]:
-    """Return T in degF, RH and V in mph as flat arrays, and the shape they had together."""
+    """T in degF, RH and V in mph as flat arrays, and the shape they had together."""
     T = convert(temperature, "temperature", temperature_unit, "degF")
     RH = np.asarray(humidity, dtype=float)
     V = convert(wind, "wind", wind_unit, "mph")
@@ -257,7 +257,7 @@ def _readings(
 
 
 def _clipped(RH: Array, V: Array) -> tuple[Array, Array]:
-    """Return humidity and wind as near as a sensor can read them."""
+    """Humidity and wind as near as a sensor can read them."""
     return np.clip(RH, 0.0, 100.0), np.maximum(V, 0.0)
 
 
@@ -273,7 +273,7 @@ def _perceive(T: Array, RH: Array, V: Array, rule: Rule) -> None:
 
 
 def _pieces(T: Array, RH: Array, V: Array, rule: Rule) -> tuple[Rows, Rows, Rows]:
-    """Return the rows of wind chill, of the average and of the regression; T is right for all others.
+    """The rows of wind chill, of the average and of the regression; T is right for all others.
 
     Comparisons are turned so that a missing reading lands in a piece that makes the result missing.
     """
@@ -313,7 +313,7 @@ def _regression(T: Array, RH: Array, rule: Rule) -> Array:
 
 
 def _hot(T: Array, RH: Array, rule: Rule) -> Array:
-    """Return the regression with the adjustments of the rule."""
+    """The regression with the adjustments of the rule."""
     values = _regression(T, RH, rule)
     if rule == "nws":
         dry, humid = _adjusted_rows(T, RH)
@@ -323,7 +323,7 @@ def _hot(T: Array, RH: Array, rule: Rule) -> Array:
 
 
 def _adjusted_rows(T: Array, RH: Array) -> tuple[Rows, Rows]:
-    """Return the rows of the dry and of the humid adjustment of the regression."""
+    """The rows of the dry and of the humid adjustment of the regression."""
     dry, humid = np.flatnonzero(RH < 13.0), np.flatnonzero(RH > 85.0)
     t = T[dry]
     dry = dry[(t >= 80.0) & (t <= 112.0)]
@@ -332,7 +332,7 @@ def _adjusted_rows(T: Array, RH: Array) -> tuple[Rows, Rows]:
 
 
 def _adjustment_slopes(T: Array, RH: Array) -> Array:
-    """Return the derivatives (n, 2) of the adjustments per degF and per percent."""
+    """The derivatives (n, 2) of the adjustments per degF and per percent."""
     slopes = np.zeros((len(T), 2))
     dry, humid = _adjusted_rows(T, RH)
     t, rh = T[dry], RH[dry]

@@ -25,14 +25,14 @@ NEIGHBOURS = 8
 
 
 def nearest_neighbours(points: Array, k: int) -> Edges:
-    """Return the edges between every point and its k nearest others.
+    """The edges between every point and its k nearest others.
 
     The straight line through the Earth orders neighbours as the great circle does.
 
     Parameters
     ----------
     points : (n, 3) array
-        See :func:`simulators.weather.sphere.points_on_sphere`.
+        See `simulators.weather.sphere.points_on_sphere`.
     k : int
         Neighbours that a point asks for; it may have more, since others ask for it. All others where there
         are fewer.
@@ -53,7 +53,7 @@ def nearest_neighbours(points: Array, k: int) -> Edges:
 
 
 def parts(edges: Edges, n: int) -> tuple[int, NDArray[np.int32]]:
-    """Return into how many parts a graph falls, and the part of every node.
+    """Into how many parts a graph falls, and the part of every node.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def parts(edges: Edges, n: int) -> tuple[int, NDArray[np.int32]]:
 
 
 def connected_neighbours(points: Array, k: int | None, ids: Sequence[str], source: str) -> Edges:
-    """Return the edges to the k nearest neighbours, of a graph that hangs together.
+    """The edges to the k nearest neighbours, of a graph that hangs together.
 
     Parameters
     ----------
     points : (n, 3) array
-        As for :func:`nearest_neighbours`.
+        As for `nearest_neighbours`.
     k : int or None
         None: `NEIGHBOURS`, or the least number above that connects the graph.
     ids : sequence of n str
@@ -113,7 +113,7 @@ def connected_neighbours(points: Array, k: int | None, ids: Sequence[str], sourc
 
 
 def _least_connecting(points: Array, k: int) -> int:
-    """Return the least number of neighbours above k that connects the graph; more of them keep it so."""
+    """The least number of neighbours above k that connects the graph; more of them keep it so."""
     n = len(points)
 
     def connects(k: int) -> bool:
@@ -129,19 +129,19 @@ def _least_connecting(points: Array, k: int) -> int:
 
 
 def graph_of(points: Array, edges: Edges) -> nx.Graph:
-    """Return the network as a graph of networkx.
+    """The network as a graph of networkx.
 
     Parameters
     ----------
     points : (n, 3) array
-        km, see :func:`simulators.weather.sphere.points_on_sphere`.
+        km, see `simulators.weather.sphere.points_on_sphere`.
     edges : (m, 2) array of int
         Pairs of rows.
 
     Returns
     -------
     networkx.Graph
-        Nodes 0..n-1; each edge has its ``distance`` along the ground in km.
+        Nodes 0..n-1; each edge has its `distance` along the ground in km.
     """
     import networkx as nx  # a fifth of a second that a run without the graph can do without
 

@@ -48,14 +48,14 @@ class SensorNetwork(Environment):
     """Weather stations, read one a round; a random third is set aside to learn kernels from.
 
     What the stations read is taken for the truth, to which a step adds noise. Under the rules of both kinds
-    the objective jumps between its pieces (see :mod:`simulators.weather.perceived_temperature`), which
-    ``bounds`` cannot cover.
+    the objective jumps between its pieces (see `simulators.weather.perceived_temperature`), which
+    `bounds` cannot cover.
 
     Parameters
     ----------
     data : path, Stations, pandas.DataFrame or None, default None
         Whose readings; None is the snapshot that comes with the package. See
-        :func:`simulators.stations.read_stations` for this and the next six.
+        `simulators.stations.read_stations` for this and the next six.
     format : {"csv", "openweathermap", "iem"}, optional
         Of a file; left out, told from its first line.
     columns, units : mapping, optional
@@ -163,7 +163,7 @@ class SensorNetwork(Environment):
 
     @cached_property
     def graph(self) -> nx.Graph:
-        """The sensors, set aside or not, as nodes 0..N-1; edges have their ``distance`` in km."""
+        """The sensors, set aside or not, as nodes 0..N-1; edges have their `distance` in km."""
         return graph_of(self.points, self.edges)
 
     @property
@@ -189,7 +189,7 @@ class SensorNetwork(Environment):
         Returns
         -------
         Outcomes
-            Its readings with Gaussian noise, and the noise's variance; ``info`` has the station's ``id``.
+            Its readings with Gaussian noise, and the noise's variance; `info` has the station's `id`.
 
         Raises
         ------
@@ -203,11 +203,11 @@ class SensorNetwork(Environment):
         )
 
     def expected(self, policies: ArrayLike) -> Array:
-        """Return what the sensors of candidate rows (n,) read without noise, (n, 3)."""
+        """What the sensors of candidate rows (n,) read without noise, (n, 3)."""
         return self.stations.readings[self._nodes(policies)]
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
-        """Return the perceived temperature, degF, of outcomes (..., 3) that a model may have predicted.
+        """The perceived temperature, degF, of outcomes (..., 3) that a model may have predicted.
 
         Wind below 0 counts as 0 and humidity is clipped to 0..100; nan where a group is missing.
         """
@@ -216,7 +216,7 @@ class SensorNetwork(Environment):
         return np.where(np.isnan(y).any(axis=-1), np.nan, felt)
 
     def gradient(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
-        """Return the slopes dg/df_j of :meth:`compose` at outcomes (..., 3), exact within each piece.
+        """The slopes dg/df_j of `compose` at outcomes (..., 3), exact within each piece.
 
         degF per K, per percent and per m/s, shape (..., 3); nan where a group is missing.
         """
@@ -235,7 +235,7 @@ class SensorNetwork(Environment):
         return {"id": str(self.stations.ids[self.nodes[row]])}
 
     def _features(self, nodes: Rows) -> Array:
-        """Return what kernels see of some nodes, (m, p)."""
+        """What kernels see of some nodes, (m, p)."""
         if self.features == "sphere":
             return self.points[nodes] / 1000.0
         if self.features == "degrees":
@@ -243,7 +243,7 @@ class SensorNetwork(Environment):
         return nodes[:, None].astype(float)
 
     def _nodes(self, policies: ArrayLike) -> Rows:
-        """Return the nodes of candidate rows (n,); ValueError if one does not exist."""
+        """The nodes of candidate rows (n,); ValueError if one does not exist."""
         rows = np.asarray(policies)
         if not self.policy_space.contains(rows).all():
             raise ValueError(f"candidate rows must be whole numbers in 0..{len(self.nodes) - 1}")
@@ -254,7 +254,7 @@ class SensorNetwork(Environment):
         return np.random.SeedSequence(self.seed.entropy, spawn_key=key)
 
     def _drawn(self, purpose: int, n: int, size: int) -> Rows:
-        """Return ``size`` of n rows, drawn without replacement, in rising order."""
+        """`size` of n rows, drawn without replacement, in rising order."""
         return np.sort(np.random.default_rng(self._stream(purpose)).permutation(n)[:size])
 
     def _refuse_contradictions(self, stations: Stations) -> None:

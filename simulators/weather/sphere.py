@@ -18,7 +18,7 @@ EARTH_RADIUS = 6371.0
 
 
 def points_on_sphere(lon: ArrayLike, lat: ArrayLike) -> Array:
-    """Return places as points, km from the centre of the Earth.
+    """Places as points, km from the centre of the Earth.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def points_on_sphere(lon: ArrayLike, lat: ArrayLike) -> Array:
 
 
 def arc_of_chord(chord: ArrayLike) -> Array:
-    """Return the great-circle distance of points whose straight-line distance is known.
+    """The great-circle distance of points whose straight-line distance is known.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def arc_of_chord(chord: ArrayLike) -> Array:
 
 
 def chord_of_arc(arc: ArrayLike) -> Array:
-    """Return the straight-line distance of points whose great-circle distance is known.
+    """The straight-line distance of points whose great-circle distance is known.
 
     Parameters
     ----------

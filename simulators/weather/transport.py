@@ -22,7 +22,7 @@ SECONDS = 3600.0
 def transport_matrix(
     lon: Array, lat: Array, edges: Edges, flow: tuple[float, float], mixing: float
 ) -> csr_array:
-    """Return the matrix of one hour: advection by a steady flow, then diffusion.
+    """The matrix of one hour: advection by a steady flow, then diffusion.
 
     Parameters
     ----------

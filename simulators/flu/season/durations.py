@@ -45,7 +45,7 @@ class Durations:
         self._ladder = cumulative[0] if self._alike else (cumulative + np.arange(J)[:, None]).ravel()
 
     def draw(self, uniforms: Array, group: NDArray[np.integer]) -> NDArray[np.int16]:
-        """Return the days of persons with the given draws in [0, 1) and groups, (n,) each."""
+        """The days of persons with the given draws in [0, 1) and groups, (n,) each."""
         if self._alike:
             return (np.searchsorted(self._ladder, uniforms, side="right") + 1).astype(np.int16)
         first = group.astype(np.int64) * self.probabilities.shape[1]
@@ -54,7 +54,7 @@ class Durations:
         return days
 
     def discounted(self, hazards: Array) -> Array:
-        """Return E[1 - exp(-h D)]: the chance that something at the rate h a day happens while it lasts.
+        """E[1 - exp(-h D)]: the chance that something at the rate h a day happens while it lasts.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Durations:
 
 
 def durations(name: str, value: Any, J: int) -> Durations:
-    """Return the distribution that a user means.
+    """The distribution that a user means.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def durations(name: str, value: Any, J: int) -> Durations:
 
 
 def geometric(rates: Array) -> Durations:
-    """Return the distributions of days until something that happens with a probability a day.
+    """The distributions of days until something that happens with a probability a day.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """A flu season among people who meet at home, at school, at work and at random: a Mesa model.
 
 One step is a day. The age groups are the agents: they hold their policy and what has become of their people.
-The people are arrays, so that a city fits: person i, of the age group ``population.group[i]``, is exposed on
-day ``exposed_day[i]``, infectious from day ``infectious_day[i]`` and recovered from day ``recovery_day[i]``.
+The people are arrays, so that a city fits: person i, of the age group `population.group[i]`, is exposed on
+day `exposed_day[i]`, infectious from day `infectious_day[i]` and recovered from day `recovery_day[i]`.
 
 Nobody is looked at day by day. When a person is infected, all that follows is known at once and entered on
 the day on which it is due: when the person falls ill and is well again, and whom the person will infect.
@@ -95,11 +95,11 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         Length of the season.
     record_every : int, default 1
         Days from one row of the data collector to the next; the last day has a row in any case. (With
-        ``mesa.batch_run`` leave it at 1, which takes rows for steps, and use its ``data_collection_period``.)
+        `mesa.batch_run` leave it at 1, which takes rows for steps, and use its `data_collection_period`.)
     population_seed : int, default 0
         Seed of a population that is to be built.
     seed : int, optional
-        Seed of the season, through Mesa's generators ``random`` and ``rng``.
+        Seed of the season, through Mesa's generators `random` and `rng`.
 
     Raises
     ------
@@ -115,9 +115,9 @@ class FluModel(mesa.Model):  # type: ignore[misc]
     running : bool
         False once nobody is exposed or infectious, or the season has ended.
     datacollector : mesa.DataCollector
-        The epidemic curve: the ``day``, all persons by state, and the infectious by group. A row is what a
-        day has come to, and the first is day ``record_every``: of day 0, before any step, there is none.
-        (So the ``Step`` of ``mesa.batch_run``, which counts the rows from 0, is ``day - 1``.)
+        The epidemic curve: the `day`, all persons by state, and the infectious by group. A row is what a
+        day has come to, and the first is day `record_every`: of day 0, before any step, there is none.
+        (So the `Step` of `mesa.batch_run`, which counts the rows from 0, is `day - 1`.)
     """
 
     def __init__(
@@ -294,12 +294,12 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         return f"FluModel({persons=}, day={self.day}, days={self.days}, {infectious=})"
 
     def persons(self) -> pd.DataFrame:
-        """Return the persons as they are today, one a row.
+        """The persons as they are today, one a row.
 
         Returns
         -------
         DataFrame
-            Columns ``age, group, household, state, vaccinated, exposed_day, infectious_day, recovery_day``;
+            Columns `age, group, household, state, vaccinated, exposed_day, infectious_day, recovery_day`;
             a day is missing while it has not come, and -1 stands for an earlier season.
         """
         days = [self.exposed_day, self.infectious_day, self.recovery_day]
@@ -320,7 +320,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         )
 
     def still_immune(self, share: float) -> NDArray[np.bool_]:
-        """Return who of those infected so far, or immune from before, is immune next season, (N,).
+        """Who of those infected so far, or immune from before, is immune next season, (N,).
 
         Parameters
         ----------

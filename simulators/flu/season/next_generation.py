@@ -13,7 +13,7 @@ from simulators.flu.season.transmission import ContactRows
 def reproduction_number(
     hazard: float, rows: ContactRows, susceptibility: Array, infectious: Durations
 ) -> float:
-    """Return R0 of a network with a transmission rate, by the group means of its contacts.
+    """R0 of a network with a transmission rate, by the group means of its contacts.
 
     The spectral radius of the next-generation matrix (Diekmann, Heesterbeek & Metz 1990, J. Math. Biol.
     28:365): an infectious person of group j infects, of the contacts in group i, the share E[1 - exp(-h s_i
@@ -43,14 +43,14 @@ def reproduction_number(
 
 
 def transmission_rate(r0: float, rows: ContactRows, susceptibility: Array, infectious: Durations) -> float:
-    """Return the rate per day at which a contact transmits, so that R0 is as asked.
+    """The rate per day at which a contact transmits, so that R0 is as asked.
 
     Parameters
     ----------
     r0 : float
         Reproduction number with nobody immune, 0 or more.
     rows, susceptibility, infectious
-        As in :func:`reproduction_number`.
+        As in `reproduction_number`.
 
     Returns
     -------

@@ -19,7 +19,7 @@ LEAST_INFECTED = 50
 
 
 def whole_numbers(values: Array) -> Integers:
-    """Return whole numbers next to the values whose sum is the rounded sum (largest remainders).
+    """Whole numbers next to the values whose sum is the rounded sum (largest remainders).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def whole_numbers(values: Array) -> Integers:
 
 
 def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
-    """Return how many persons of each group are infected on day 0, unless told otherwise.
+    """How many persons of each group are infected on day 0, unless told otherwise.
 
     The shares of the ODE's vaccination season, 0.34 % of all; but 50 persons at least, or everybody where
     there are fewer.
@@ -46,7 +46,7 @@ def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
     Parameters
     ----------
     groups : tuple of str
-        Names of the J groups, those of one of :data:`survey.AGES`.
+        Names of the J groups, those of one of `survey.AGES`.
     sizes : (J,) array of int
         Persons.
 
@@ -66,12 +66,12 @@ def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
 def numbers_infected(
     given: ArrayLike | None, groups: tuple[str, ...], sizes: Integers, immune: Integers
 ) -> Integers:
-    """Return how many persons of each group are infected on day 0: as told, or else as usual.
+    """How many persons of each group are infected on day 0: as told, or else as usual.
 
     Parameters
     ----------
     given : float or (J,) array-like, optional
-        What the user says; by default :func:`initially_infected` of those who are not immune, with a warning
+        What the user says; by default `initially_infected` of those who are not immune, with a warning
         where they are more than a tenth of all.
     groups : tuple of str
         Names of the J groups.

@@ -46,7 +46,7 @@ class EventCalendar:
                 self._due[day].append(persons[start:end])
 
     def take(self, day: int) -> Persons:
-        """Return who is due on a day, in the order of entry, and strike them off."""
+        """Who is due on a day, in the order of entry, and strike them off."""
         due, self._due[day] = self._due[day], []
         return np.concatenate(due) if due else np.empty(0, dtype=np.int32)
 
@@ -62,8 +62,8 @@ class HazardClock:
 
     Notes
     -----
-    ``before(t)`` is the hazard accumulated before day t; an infectious period that begins on day s and ends
-    before day t brings ``before(t) - before(s)``.
+    `before(t)` is the hazard accumulated before day t; an infectious period that begins on day s and ends
+    before day t brings `before(t) - before(s)`.
     """
 
     def __init__(self, hazard: Array) -> None:
@@ -78,7 +78,7 @@ class HazardClock:
         np.cumsum(hazard.max(axis=(0, 1)), out=self._greatest[2:])
 
     def greatest(self, begin: NDArray[np.integer], end: NDArray[np.integer]) -> Array:
-        """Return bounds of any contact's hazard from days ``begin`` until before days ``end``, (n,)."""
+        """Bounds of any contact's hazard from days `begin` until before days `end`, (n,)."""
         bound: Array = self._greatest[end] - self._greatest[begin]
         return bound
 
@@ -90,7 +90,7 @@ class HazardClock:
         end: NDArray[np.integer],
         thresholds: Array,
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Return which contacts pass their thresholds, and on which day.
+        """Which contacts pass their thresholds, and on which day.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class HazardClock:
         which : (m,) int array
             Indices of those that pass.
         days : (m,) int array
-            ``begin <= day < end``.
+            `begin <= day < end`.
         """
         row = (layer * self._kinds + kind) * self._length
         passing = self._ladder[row + begin] + thresholds
@@ -118,7 +118,7 @@ class HazardClock:
 
 
 class ContactRows:
-    """The contacts of all layers side by side: row i lists ``l * N + k`` for each person k met in layer l.
+    """The contacts of all layers side by side: row i lists `l * N + k` for each person k met in layer l.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class ContactRows:
     means : (L, J, J) array
         Mean contacts of a person of a group with persons of a group, by layer.
     starts : (N + 1,) int array
-        Where each row begins in ``partners``.
+        Where each row begins in `partners`.
     partners : (M,) int array
         Both directions of each contact.
     rates : dict
@@ -162,7 +162,7 @@ class ContactRows:
         begin: NDArray[np.integer],
         end: NDArray[np.integer],
     ) -> tuple[Persons, NDArray[np.int64]]:
-        """Return whom infected persons will infect, and when.
+        """Whom infected persons will infect, and when.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ _known: WeakKeyDictionary[ContactNetwork, ContactRows] = WeakKeyDictionary()
 
 
 def contact_rows(network: ContactNetwork) -> ContactRows:
-    """Return the rows of a network, made once for as long as the network lives."""
+    """The rows of a network, made once for as long as the network lives."""
     if network not in _known:
         _known[network] = ContactRows(network)
     return _known[network]

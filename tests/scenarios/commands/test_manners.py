@@ -72,7 +72,7 @@ def test_a_run_that_fails_before_its_first_round_is_not_to_go_on(
     def fail(*arguments):
         raise RuntimeError("no such column")
 
-    monkeypatch.setattr("scenarios.trial.trial.run_trial", fail)
+    monkeypatch.setattr("scenarios.running.dispatch.run_trial", fail)
     code, _, error = policyloop("run", scenario_file(), "--out", tmp_path / "s.sqlite", "--quiet")
     assert code == 1 and "no such column" in error and error.count("\n") == 1
     assert Study(tmp_path / "s.sqlite").worlds  # its kernels are kept

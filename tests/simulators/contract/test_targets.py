@@ -75,9 +75,9 @@ def test_a_module_is_named_with_dots():
     [
         ("Lake", {}, "has no 'Lake'; it has Pond, small"),
         ("number", {}, "must name a class or a function, not 3"),
-        ("Pond", {"sise": 1}, "no option 'sise' .nearest: 'size'."),
+        ("Pond", {"sise": 1}, "no option 'sise'; did you mean 'size'."),
         ("small", {}, "needs the option 'size'; .*FunctionEnvironment makes one of a function that computes"),
-        ("pond", {"size": 1}, "no option 'size'; accepted: none"),
+        ("pond", {"size": 1}, "no option 'size' .accepted: none"),
     ],
 )
 def test_what_is_wrong_with_a_target_is_one_line(file, attribute, options, message):

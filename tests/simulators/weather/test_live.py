@@ -284,7 +284,7 @@ def test_the_pilot_run_is_another_weather_of_the_same_sensors(live):
         ({"flow": 8}, "flow=8 must be two numbers: eastward and northward"),
         ({"channel_life": 0.5}, "channel_life=0.5 must be a finite number >= 1"),
         ({"repair": "never"}, "repair='never' must be a finite number >= 1"),
-        ({"sensor": 9}, r"no option 'sensor' \(nearest: 'sensors'\)"),
+        ({"sensor": 9}, r"no option 'sensor'; did you mean 'sensors'."),
     ],
 )
 def test_a_wrong_option_is_named_with_what_is_accepted(options, message):

@@ -7,7 +7,7 @@ from pathlib import Path
 from scenarios import load
 from scenarios.declaration import catalogue
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_help_imports_nothing_heavy():

@@ -15,7 +15,7 @@ from simulators.stations import default_snapshot, read_stations
 from simulators.stations.units import convert
 from simulators.weather.perceived_temperature import perceived_temperature
 
-SHARED = Path(os.environ.get("POLICYLOOP_DATA", Path(__file__).parents[3] / "shared" / "data"))
+SHARED = Path(os.environ.get("POLICYLOOP_DATA", Path(__file__).parents[4] / "shared" / "data"))
 PAPER_FILE = SHARED / "owm_us2906_20170314.csv"
 papers_file = pytest.mark.skipif(
     not PAPER_FILE.exists(), reason="the OpenWeatherMap file of 2017 is not at hand"

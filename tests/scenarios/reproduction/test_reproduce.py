@@ -168,7 +168,7 @@ def test_what_is_finished_is_not_computed_again(made, monkeypatch):
         raise AssertionError("computed again")
 
     monkeypatch.setattr(regressions, "regression_run", refuse)
-    monkeypatch.setattr("scenarios.trial.trial.run_trial", refuse)
+    monkeypatch.setattr("scenarios.running.dispatch.run_trial", refuse)
     monkeypatch.setattr(regressions, "learn_priors", refuse)
     again = reproduce(["2d", "3a"], made.path, TINY, bound=True)
     assert again.claims() == made.claims()

@@ -16,7 +16,7 @@ from scenarios.study import file
 from scenarios.study.store import Store
 from scenarios.study.study import Study
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 # The first version's tables, as they were written then.
 VERSION_1 = """

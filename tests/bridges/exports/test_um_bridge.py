@@ -253,7 +253,7 @@ name = "models.py:ward"
 def commanded(*arguments, cwd=None):
     """The command `serve`, its url, and what it leaves behind after Ctrl-C."""
     command = [sys.executable, "-m", "policyloop", "serve", *arguments, "--port", "0"]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=env
     ) as server:

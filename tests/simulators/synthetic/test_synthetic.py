@@ -193,7 +193,7 @@ def test_a_world_travels_to_a_worker_unchanged():
         ({"d": 2, "points": (3, 4, 5)}, "2 of them, one an axis"),
         ({"noise_variance": -1}, "noise_variance of group 'f1' is -1"),
         ({"noise_variance": [1, 2]}, "10 of them"),
-        ({"weights": "lineer"}, "nearest: 'linear'"),
+        ({"weights": "lineer"}, "did you mean 'linear'."),
         ({"weights": [1, 2]}, "weights must be one number, or 10 of them"),
         ({"weights": lambda X: X}, "of shape \\(1000, 10\\)"),
         ({"seed": -1}, "seed=-1"),

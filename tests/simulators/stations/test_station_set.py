@@ -13,7 +13,7 @@ from simulators.stations import Stations, default_snapshot, from_dataframe, read
 from simulators.stations.units import convert, relative_humidity
 from simulators.weather.perceived_temperature import perceived_temperature
 
-SHARED = Path(os.environ.get("POLICYLOOP_DATA", Path(__file__).parents[3] / "shared" / "data"))
+SHARED = Path(os.environ.get("POLICYLOOP_DATA", Path(__file__).parents[4] / "shared" / "data"))
 PAPER_FILE = SHARED / "owm_us2906_20170314.csv"
 COLUMNS = {"id": "id", "lon": "lon", "lat": "lat", "temperature": "t", "humidity": "h", "wind": "w"}
 UNITS = {"temperature": "degC", "humidity": "percent", "wind": "m/s"}
@@ -73,7 +73,7 @@ def test_the_default_snapshot_is_read_once_and_cannot_be_written_to():
 
 def test_the_snapshots_dew_points_give_its_humidity_to_their_rounding():
     snapshot = default_snapshot()
-    path = Path(__file__).parents[2] / "simulators" / "data" / "noaa_metar_conus_20071014T1450Z.csv"
+    path = Path(__file__).parents[3] / "simulators" / "data" / "noaa_metar_conus_20071014T1450Z.csv"
     columns = {"id": "station_id", "lon": "lon", "lat": "lat", "temperature": "temp_f"}
     from_dew_point, report = read_csv(
         path,

@@ -145,7 +145,7 @@ def test_a_slow_step_is_told(file, policyloop, monkeypatch):
         (["nothing"], "unknown environment 'nothing'"),
         (["flu-ode", "--option", "days"], "--option days; accepted: KEY=VALUE"),
         (["flu-ode", "--option", "days=-1"], "days=-1"),
-        (["flu-ode", "--option", "dais=3"], "no option 'dais' (nearest: 'days')"),
+        (["flu-ode", "--option", "dais=3"], "no option 'dais'; did you mean 'days'?"),
         (["no.toml"], "no.toml: there is no such scenario file"),
         (["flu.toml", "--option", "days=3"], "--option is accepted only without a scenario"),
     ],

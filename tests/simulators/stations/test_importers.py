@@ -311,7 +311,7 @@ GZIP = gzip.compress((HEADER + "a,1,2,20,50,3\n" * 5000).encode(), mtime=0)
         ((HEADER + "a,1,2,20,50,3\n").encode() + b"b\xff,1,2,20,50,3\n", "row 3: not text in utf-8"),
         (
             "id,lon,lat,tt,h,w\na,1,2,20,50,3\n",
-            r"row 1: no column 't' for temperature \(nearest: 'tt'\); there",
+            r"row 1: no column 't' for temperature; did you mean 'tt'. .there",
         ),
         (
             "id,lon,lat,t,t,h,w\na,1,2,20,20,50,3\n",
@@ -375,7 +375,7 @@ def test_other_files_that_cannot_be_imported(tmp_path, read, message):
     [
         ({}, {"temperature": None}, {}, "column 't' for temperature has no unit; accepted: K, degC, degF"),
         ({}, {"wind": "knots"}, {}, "column 'w' for wind has unit 'knots'; accepted: m/s, km/h, mph, kt"),
-        ({"wnd": "w"}, {}, {}, r"unknown quantity 'wnd' \(nearest: 'wind'\)"),
+        ({"wnd": "w"}, {}, {}, r"unknown quantity 'wnd'; did you mean 'wind'."),
         ({"wind": None}, {}, {}, "no column is named for wind"),
         ({"humidity": None}, {}, {}, "no column is named for humidity or dew_point"),
         ({}, {"dew_point": "K"}, {}, "a unit is given for 'dew_point', but no column"),
