@@ -75,7 +75,7 @@ def stored_advice(
     elif optimum is None and scenario.held_out:
         value["held_out"] = simulated_again(scenario, environment, advice.policy, trial)
     if optimum is not None:
-        regret = environment.sign * (optimum["value"] - expected)
+        regret = -environment.sign * (expected - optimum["value"])
     return {
         "trial": trial,
         "agent": label,
