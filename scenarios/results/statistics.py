@@ -238,9 +238,10 @@ def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
     frame = study.to_dataframe()
     found: dict[str, Curve] = {}
     for label in study.scenario.labels:
-        table = frame[frame["agent"] == label].pivot(index="trial", columns="round", values=column)
-        if column == "objective":
-            table = table.T.fillna(table.mean(axis=1)).T
+        own = frame[frame["agent"] == label]
+        if column == "objective":  # of the rounds that were run: those to come make no trial complete
+            own = own.fillna({column: own.groupby("trial")[column].transform("mean")})
+        table = own.pivot(index="trial", columns="round", values=column)
         complete = table.dropna() if table.shape[1] == study.scenario.rounds else table.iloc[:0]
         table = complete if len(complete) else table.dropna(axis=1)
         if table.empty:

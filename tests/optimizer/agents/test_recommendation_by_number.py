@@ -121,9 +121,7 @@ def test_the_interval_of_a_general_objective_is_its_quantiles_in_either_sense(se
         1, lambda F, X: F[..., 0] ** 2, gradient=lambda F, X: 2 * F, bounds=[9.0], sense=sense
     )
     one = Prior(KERNELS[:1], NOISE[:1], [0.4])
-    agent = make_agent(
-        "d-gpucb", SearchSpace(candidates=GRID), square, prior=one, propagation=propagation
-    )
+    agent = make_agent("d-gpucb", SearchSpace(candidates=GRID), square, prior=one, propagation=propagation)
     agent.tell(TOLD, Y[:, [0]])
     found = agent.recommend()
     middle = (found.group_high[0] + found.group_low[0]) / 2

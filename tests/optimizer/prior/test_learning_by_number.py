@@ -1,0 +1,119 @@
+"""What is learned from samples, against the posterior density of the hyperparameters written out."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, check_grad
+from scipy.stats import multivariate_normal, norm
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic, WhiteKernel
+
+from optimizer import learn_prior
+from optimizer.prior.learning import MaximumAPosteriori
+
+SPANS = np.array([1.0, 40.0, 0.02])
+
+
+def samples(n, p, noise, seed=0):
+    """A draw of a smooth process over a box whose sides have exactly the spans, far from mean 0, spread 1."""
+    rng = np.random.default_rng(seed)
+    unit = np.vstack([np.zeros(p), np.ones(p), rng.random((n - 2, p))])
+    K = RBF(0.4)(unit) + 1e-10 * np.eye(n)
+    y = 50 + 3 * np.linalg.cholesky(K) @ rng.standard_normal(n) + np.sqrt(noise) * rng.standard_normal(n)
+    return unit * SPANS[:p], y
+
+
+def log_density(X, y, amplitude, scales, noise, log_noise_prior):
+    """Likelihood in the samples' own units; priors in units of their spread and spans, as documented."""
+    spread, p = np.std(y), X.shape[1]
+    Z = X / scales
+    K = amplitude * np.exp(-0.5 * ((Z[:, None] - Z[None]) ** 2).sum(axis=2)) + noise * np.eye(len(X))
+    density = multivariate_normal(np.full(len(y), y.mean()), K).logpdf(y)
+    density += norm(0.0, 1.0).logpdf(np.log(amplitude / spread**2))
+    # Hvarfner, Hellsten & Nardi (2024): more features mean smoother functions.
+    hvarfner = norm(np.sqrt(2) + np.log(p) / 2, np.sqrt(3))
+    density += hvarfner.logpdf(np.log(scales / np.ptp(X, axis=0))).sum()
+    return density + (norm(-4.0, 2.0).logpdf(np.log(noise / spread**2)) if log_noise_prior else 0.0)
+
+
+@pytest.mark.parametrize("p", [1, 3])
+@pytest.mark.parametrize("known", [True, False], ids=["known noise", "learned noise"])
+def test_learned_kernels_are_the_most_probable_ones(known, p):
+    noise = 0.09
+    X, y = samples(40, p, noise)
+    prior = learn_prior("rbf", X, y[:, None], noise_variances=[noise] if known else None)
+    kernel = prior.kernels[0]
+    found = np.log([kernel.k1.constant_value, *np.atleast_1d(kernel.k2.length_scale)])
+    if known:
+        assert prior.noise_variances[0] == noise
+
+        def objective(theta):
+            return log_density(X, y, np.exp(theta[0]), np.exp(theta[1:]), noise, False)
+    else:
+        found = np.append(found, np.log(prior.noise_variances[0]))
+
+        def objective(theta):
+            return log_density(X, y, np.exp(theta[0]), np.exp(theta[1:-1]), np.exp(theta[-1]), True)
+
+    assert prior.means[0] == pytest.approx(y.mean())
+    assert np.abs(approx_fprime(found, objective, 1e-6)).max() < 0.02
+    for step in 0.1 * np.vstack([np.eye(len(found)), -np.eye(len(found))]):
+        assert objective(found + step) < objective(found)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e3])
+@pytest.mark.parametrize("family", ["rbf", "matern-3/2", "rq"])
+def test_other_units_of_features_and_outcomes_change_a_prior_by_their_factors_alone(family, scale):
+    X, y = samples(30, 2, 0.09, seed=1)
+    for noise in (None, [0.09]):
+        scaled = None if noise is None else [scale**2 * noise[0]]
+        first = learn_prior(family, X, y[:, None], noise_variances=noise)
+        other = learn_prior(family, 7 * X, scale * y[:, None], noise_variances=scaled)
+        assert other.noise_variances[0] == pytest.approx(scale**2 * first.noise_variances[0], rel=1e-4)
+        assert other.means[0] == pytest.approx(scale * first.means[0])
+        one, two = first.kernels[0], other.kernels[0]
+        assert two.k1.constant_value == pytest.approx(scale**2 * one.k1.constant_value, rel=1e-4)
+        assert two.k2.length_scale == pytest.approx(7 * one.k2.length_scale, rel=1e-4)
+
+
+def test_a_kernel_of_ones_own_is_learned_in_its_own_units_without_priors():
+    X, y = samples(40, 1, 0.09)
+    learned = learn_prior(RBF(1.0), X, y[:, None], noise_variances=[0.09]).kernels[0]
+    theta = np.log([learned.k1.constant_value, learned.k2.length_scale])
+
+    def likelihood(theta):
+        K = np.exp(theta[0]) * RBF(np.exp(theta[1]))(X) + 0.09 * np.eye(len(X))
+        return multivariate_normal(np.full(len(y), y.mean()), K).logpdf(y)
+
+    assert np.abs(approx_fprime(theta, likelihood, 1e-6)).max() < 0.02
+
+
+@pytest.mark.parametrize("p", [1, 2, 9])
+def test_the_density_of_hyperparameters_has_their_priors_and_its_own_gradient(p):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((25, p)), rng.standard_normal(25)
+    for shape, moments in (
+        (RBF(np.full(p, 0.7)), [(np.sqrt(2) + np.log(p) / 2, np.sqrt(3))] * p),
+        # scikit-learn orders hyperparameters by their names: alpha, then length_scale
+        (RationalQuadratic(0.7, 1.3), [(0.0, 1.5), (np.sqrt(2) + np.log(p) / 2, np.sqrt(3))]),
+    ):
+        kernel = ConstantKernel(1.3) * shape + WhiteKernel(0.1)
+        moments = np.array([(0.0, 1.0), *moments, (-4.0, 2.0)])
+        model = MaximumAPosteriori(kernel, optimizer=None).fit(X, y)
+        plain = super(MaximumAPosteriori, model).log_marginal_likelihood
+
+        def log_prior(theta, moments=moments):
+            return norm(*moments.T).logpdf(theta).sum()
+
+        first, second = (kernel.theta + 0.3 * rng.standard_normal(len(moments)) for _ in range(2))
+        added = [model.log_marginal_likelihood(theta) - plain(theta) for theta in (first, second)]
+        assert added[0] - added[1] == pytest.approx(log_prior(first) - log_prior(second))
+        error = check_grad(
+            lambda theta, model=model: model.log_marginal_likelihood(theta),
+            lambda theta, model=model: model.log_marginal_likelihood(theta, eval_gradient=True)[1],
+            first,
+        )
+        assert error < 1e-4 * max(1.0, np.abs(first).max())
+
+
+def test_a_group_that_never_varies_keeps_the_noise_that_is_known():
+    prior = learn_prior("rbf", np.eye(4), np.full((4, 1), 5.0), noise_variances=[0.3])
+    assert prior.noise_variances[0] == 0.3 and prior.kernels[0].diag(np.eye(4)).tolist() == [0.0] * 4

@@ -1,0 +1,134 @@
+"""Totals, averages and gains of a study whose trials are not all finished, recomputed round by round."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scenarios import load, run
+from scenarios.results.statistics import compare, curves, typical_advice
+
+ROUNDS = 6
+
+HILL = """
+import numpy as np
+from scipy.optimize import Bounds
+from simulators import Environment, Outcomes, PolicySpace
+
+
+class Hill(Environment):
+    groups, group_units, objective_unit, sense = ("a", "b"), ("", ""), "", "maximize"
+    policy_space = PolicySpace(["x"], [""], bounds=Bounds(0, 1))
+
+    def step(self, policy):
+        x = self.policy_space.check(policy)[0]
+        lost = np.nan if self.rng.random() < 0.2 else 1.0
+        return Outcomes(np.array([-((x - 0.3) ** 2), -x * lost]) + 0.1 * self.rng.standard_normal(2))
+"""
+
+
+@pytest.fixture
+def unfinished(scenario_file, tmp_path):
+    """Six trials of three rounds, of which five went on to the sixth round: make one of an environment."""
+
+    def made(**changes):
+        (tmp_path / "hill.py").write_text(HILL)
+        path = scenario_file(agents='["gp-ucb", "random"]', trials=6, rounds=ROUNDS, **changes)
+        run(load(path, {"rounds": 3}), out=tmp_path / "s.sqlite")
+        for share in (1, 2, 4, 5, 6):
+            study = run(load(path), out=tmp_path / "s.sqlite", resume=True, share=(share, 6))
+        return study
+
+    return made
+
+
+def table(study, label, column):
+    """One row a finished trial, one column a round."""
+    own = study.to_dataframe().query("agent == @label")
+    rows = {trial: rows[column].to_numpy() for trial, rows in own.groupby("trial")}
+    assert {len(rows[3]), *map(len, rows.values())} == {3, ROUNDS}
+    return np.array([values for values in rows.values() if len(values) == ROUNDS])
+
+
+def interval(values):
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    return pytest.approx({"mean": np.mean(values), "low": low, "high": high})
+
+
+def test_only_finished_trials_count_in_totals_gains_and_curves(unfinished):
+    study = unfinished()
+    found = compare(study)
+    theirs = table(study, "gp-ucb", "regret").sum(axis=1)
+    for label, row in found.items():
+        regret = table(study, label, "regret")
+        total = regret.sum(axis=1)
+        assert row["trials"] == 5
+        assert row["cumulative_regret"] == interval(total)
+        assert row["average_regret"] == interval(total / ROUNDS)
+        assert row["seconds_a_round"] == interval(table(study, label, "seconds").mean(axis=1))
+        simple = [
+            one["simple_regret"]
+            for one in study.recommendations()
+            if one["agent"] == label and one["rounds"] == ROUNDS
+        ]
+        assert len(simple) == 5 and row["simple_regret"] == interval(simple)
+        gain = 100 * np.mean(theirs - total) / np.mean(theirs)
+        assert row["gain_over_gp_ucb_percent"]["mean"] == pytest.approx(gain)
+    random = curves(study, "regret", average=False)["random"]
+    sums = table(study, "random", "regret").cumsum(axis=1)
+    assert random.trials == 5 and random.mean == pytest.approx(sums.mean(axis=0))
+    for t in range(ROUNDS):
+        low, high = stats.ttest_1samp(sums[:, t], 0).confidence_interval(0.95)
+        assert [random.low[t], random.high[t]] == pytest.approx([low, high])
+
+
+def test_average_regret_of_round_t_is_the_sum_over_t(unfinished):
+    study = unfinished()
+    random = curves(study, "regret", average=True)["random"]
+    averages = table(study, "random", "regret").cumsum(axis=1) / [1, 2, 3, 4, 5, 6]
+    assert random.mean == pytest.approx(averages.mean(axis=0))
+    t = 1  # of the second round
+    low, high = stats.ttest_1samp(averages[:, t], 0).confidence_interval(0.95)
+    assert [random.low[t], random.high[t]] == pytest.approx([low, high])
+
+
+def test_a_maximised_objective_of_unknown_regret_is_totalled_with_failed_rounds_at_the_trials_mean(
+    unfinished,
+):
+    study = unfinished(environment="hill.py:Hill", samples=0)
+    found = compare(study)
+    totals = {
+        label: np.nanmean(table(study, label, "objective"), axis=1) * ROUNDS for label in ("gp-ucb", "random")
+    }
+    assert np.isnan(table(study, "random", "objective")).sum() > 0
+    for label, total in totals.items():
+        row, apart = found[label], total - totals["gp-ucb"]
+        assert row["cumulative_objective"] == interval(total)
+        if label != "gp-ucb":
+            assert row["difference_from_gp_ucb"] == interval(apart)
+        gain = 100 * apart.mean() / abs(totals["gp-ucb"].mean())
+        assert row["gain_over_gp_ucb_percent"]["mean"] == pytest.approx(gain)
+        again = [
+            np.mean([value for value in one["value"]["held_out"]["objective"] if value is not None])
+            for one in study.recommendations()
+            if one["agent"] == label and one["rounds"] == ROUNDS
+        ]
+        assert len(again) == 5 and row["simulated_again"] == interval(again)
+    rounds = table(study, "random", "objective")
+    filled = np.where(np.isnan(rounds), np.nanmean(rounds, axis=1, keepdims=True), rounds)
+    curve = curves(study, "objective", average=True)["random"]
+    assert curve.mean == pytest.approx((filled.cumsum(axis=1) / np.arange(1, 7)).mean(axis=0))
+
+
+@pytest.mark.parametrize("environment", ["valley", "hill.py:Hill"])
+def test_the_typical_advice_is_that_of_the_median_trial(unfinished, environment):
+    study = unfinished(environment=environment, samples=0)
+    finished = [
+        one for one in study.recommendations() if one["agent"] == "random" and one["rounds"] == ROUNDS
+    ]
+    worth = [
+        one["expected"]
+        if environment == "valley"
+        else -np.mean([value for value in one["value"]["held_out"]["objective"] if value is not None])
+        for one in finished
+    ]
+    assert typical_advice(study, "random") == finished[int(np.argsort(worth)[2])]
