@@ -54,8 +54,20 @@ def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
 
 
 def test_a_display_serves_several_runs(clock):
-    shown = PlainLines(io.StringIO())
-    for _ in range(2):
-        shown.start("s", 1, 0, "minimize")
+    shown = PlainLines(out := io.StringIO(), every=0.0)
+    for name, stored in (("first", 0), ("second", 3)):
+        shown.start(name, stored + 2, stored, "minimize")
+        shown.seen(ROUND)
         shown.seen(ROUND)
         shown.stop()
+    ending = "recommending, and simulating again"
+    assert out.getvalue().splitlines() == [
+        "first: 2 rounds",
+        "first: 1 of 2 rounds, best so far: random 1.000",
+        f"first: 2 of 2 rounds, {ending}, best so far: random 1.000",
+        "first: 2 of 2 rounds stored",
+        "second: 5 rounds, 3 stored already",
+        "second: 4 of 5 rounds, best so far: random 1.000",
+        f"second: 5 of 5 rounds, {ending}, best so far: random 1.000",
+        "second: 5 of 5 rounds stored",
+    ]
