@@ -111,6 +111,20 @@ def test_a_round_without_a_group_has_no_composed_value_and_a_noise_that_agents_t
         assert len(agent.observed) == 3
 
 
+@pytest.mark.parametrize("name", ["d-gpucb", "gp-ucb"])
+def test_a_missing_group_may_be_stated_with_a_noise_that_is_missing_too(name):
+    class Honest(Weighted):
+        def step(self, policy):
+            outcomes = super().step(policy)
+            return Outcomes(outcomes.values, np.where(np.isnan(outcomes.values), np.nan, self.stated))
+
+    environment = Honest({2: [1], 4: [0, 2]})
+    agent = make_agent(name, environment, prior=Prior([RBF(0.5)] * 3, np.full(3, 0.1), [0.0] * 3))
+    done = list(Loop(environment, agent, seed=1).run(5))
+    assert [one.status for one in done] == ["ok", "partial", "ok", "partial", "ok"]
+    assert len(agent.observed) == (5 if name == "d-gpucb" else 3)
+
+
 def test_regret_is_the_noise_free_distance_to_the_optimum_in_either_sense():
     class Upward(World):
         sense = "maximize"
