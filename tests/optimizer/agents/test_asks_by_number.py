@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -115,52 +114,89 @@ def test_a_batch_is_asked_for_as_if_its_first_had_returned_their_means():
 
 @pytest.mark.parametrize(("sense", "sign"), [("maximize", 1.0), ("minimize", -1.0)])
 @pytest.mark.parametrize("name", ["d-ei", "d-mpi"])
-def test_improvement_is_over_the_best_mean_at_an_observed_policy(name, sense, sign):
+@pytest.mark.parametrize("seed", range(6))
+def test_improvement_is_over_the_best_mean_at_an_observed_policy(name, sense, sign, seed):
     space = SearchSpace(candidates=GRID)
     agent = make_agent(name, space, Composition(2, weights=WEIGHTS, sense=sense), prior=PRIOR)
-    rows = np.array([3, 30, 41, 55])
+    rows = np.random.default_rng(seed).permutation(60)[: 4 + 5 * seed]
     agent.tell(rows, TRUTH[rows])
     mean, deviation = moments(rows, TRUTH[rows])
-    mean = sign * mean
+    z = (sign * mean - (sign * mean)[rows].max()) / deviation
     if name == "d-ei":
-        z = (mean - mean[rows].max()) / deviation
         best = np.argmax(deviation * (z * norm.cdf(z) + norm.pdf(z)))
     else:  # by a hundredth of the objective's deviation before any observation
-        margin = 0.01 * np.sqrt(2.0 + 4.0)
-        best = np.argmax(ndtr((mean - mean[rows].max() - margin) / deviation))
+        best = np.argmax(z - 0.01 * np.sqrt(2.0 + 4.0) / deviation)
     assert agent.ask()[0] == best
 
 
+def test_the_margin_of_improvement_is_in_prior_deviations_of_the_objective():
+    """Where functions vary by hundreds and were observed within a few, the margin decides."""
+    differing = 0
+    for seed in range(8):
+        kernels = [ConstantKernel(9e4) * RBF(0.5), ConstantKernel(4e4) * RBF(0.5)]
+        agent = make_agent(
+            "d-mpi",
+            SearchSpace(candidates=GRID),
+            Composition(2, weights=WEIGHTS),
+            prior=Prior(kernels, NOISE, [0.0, 0.0]),
+        )
+        rows = np.random.default_rng(seed).permutation(60)[:12]
+        agent.tell(rows, TRUTH[rows])
+        means, deviations = np.empty((2, len(GRID), 2))
+        for j, kernel in enumerate(kernels):
+            gp = GaussianProcessRegressor(kernel, alpha=NOISE[j], optimizer=None).fit(
+                GRID[rows], TRUTH[rows, j]
+            )
+            means[:, j], deviations[:, j] = gp.predict(GRID, return_std=True)
+        mean, deviation = means @ WEIGHTS, np.sqrt(deviations**2 @ WEIGHTS**2)
+        gain = mean - mean[rows].max()
+        best = np.argmax((gain - 0.01 * np.sqrt(9e4 + 4 * 4e4)) / deviation)
+        assert agent.ask()[0] == best
+        differing += best != np.argmax((gain - 0.01) / deviation)
+    assert differing > 2
+
+
 def test_a_policy_that_failed_counts_as_the_bad_end_of_its_interval():
-    """For the search alone, every group returned mean -+ 1.96 deviations there, whichever end is worse."""
-    agent = make_agent(
-        "d-gpucb",
-        SearchSpace(candidates=GRID),
-        Composition(2, weights=WEIGHTS),
-        prior=PRIOR,
-        exploration=ConstantBeta(1.0),
-    )
-    rows = np.array([3, 30, 41, 12])
-    agent.tell(rows, np.where(np.arange(4)[:, None] == 3, np.nan, TRUTH[rows]))
-    agent.tell([5], TRUTH[[5]])  # the failures have ended: those before count by what is believed there
-    known = np.array([3, 30, 41, 5])
-    means, deviations = told(known, TRUTH[known])
-    bad = means[12] - np.sign(WEIGHTS) * norm.ppf(0.975) * deviations[12]
-    at, values = np.append(known, 12), np.vstack([TRUTH[known], bad])
-    mean, deviation = moments(at, values)
-    assert agent.ask()[0] == np.argmax(mean + deviation)
-    # The last of a run of failures counts by what was believed before any observation.
-    agent.tell([20], [[np.nan, np.nan]])
-    agent.tell([21], [[np.nan, np.nan]])
-    for row, prior in ((12, False), (20, False), (21, True)):
-        at = known if row == 12 else at
-        values = TRUTH[known] if row == 12 else values
-        means, deviations = told(at, values)
-        spread = np.sqrt([2.0, 1.0]) if prior else deviations[row]
-        values = np.vstack([values, means[row] - np.sign(WEIGHTS) * norm.ppf(0.975) * spread])
-        at = np.append(at, row)
-    mean, deviation = moments(at, values)
-    assert agent.ask()[0] == np.argmax(mean + deviation)
+    """For the search alone, every group returned mean -+ 1.96 deviations there, whichever end is worse.
+
+    Of failures in a row, those after the first count by the deviations before any observation.
+    """
+
+    def best(known, failed):
+        at, values = np.array(known), TRUTH[known]
+        for row, prior in failed:
+            means, deviations = told(at, values)
+            spread = np.sqrt([2.0, 1.0]) if prior else deviations[row]
+            values = np.vstack([values, means[row] - np.sign(WEIGHTS) * norm.ppf(0.975) * spread])
+            at = np.append(at, row)
+        mean, deviation = moments(at, values)
+        return np.argmax(mean + deviation)
+
+    differing = np.zeros(3)
+    for seed in range(12):
+        agent = make_agent(
+            "d-gpucb",
+            SearchSpace(candidates=GRID),
+            Composition(2, weights=WEIGHTS),
+            prior=PRIOR,
+            exploration=ConstantBeta(1.0),
+        )
+        a, b, c, d, e, f, g, h = (int(row) for row in np.random.default_rng(seed).permutation(60)[:8])
+        agent.tell([a, b, c], TRUTH[[a, b, c]])
+        agent.tell([d, e], np.full((2, 2), np.nan))
+        agent.tell([f], TRUTH[[f]])  # these failures have ended
+        assert agent.ask()[0] == best([a, b, c, f], [(d, False), (e, False)])
+        agent.tell([g], [[np.nan, np.nan]])
+        ended = [(d, False), (e, False)]
+        assert agent.ask()[0] == best([a, b, c, f], [*ended, (g, False)])
+        agent.tell([h], [[np.nan, np.nan]])
+        found = best([a, b, c, f], [*ended, (g, False), (h, True)])
+        assert agent.ask()[0] == found
+        differing += [
+            found != best([a, b, c, f], [*ended, *last])
+            for last in ([(g, True), (h, True)], [(g, False), (h, False)], [])
+        ]
+    assert (differing > 0).all()
 
 
 def test_default_schedules_are_the_papers_with_its_delta_and_scale():
