@@ -1,12 +1,13 @@
-# make demo   set up everything in .venv and learn a vaccination policy (about two minutes)
-# make test   set up everything in .venv and run the tests
-# make check  tests, lint, types and the import rule
+# make demo      set up everything in .venv and learn a vaccination policy (about two minutes)
+# make test      set up everything in .venv and run the tests, but for those of faults that need long
+# make test-all  run all tests
+# make check     all tests, lint, types and the import rule
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check lint types imports clean
+.PHONY: demo test test-all check lint types imports clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,7 +20,10 @@ demo: $(VENV)/.installed
 	$(BIN)/policyloop plot demo/flu.sqlite --out demo --force
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-all: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

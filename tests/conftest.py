@@ -9,6 +9,10 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+# Tests run on as many processes as there are cores: more threads only get into each other's way.
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
 # A shell starts what runs in the background with Ctrl-C ignored, and every program started from a test would
 # inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

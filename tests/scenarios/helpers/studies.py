@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -74,6 +75,29 @@ def start(*arguments: object, background: bool = False) -> subprocess.Popen[str]
         start_new_session=True,
         preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if background else None,
     )
+
+
+def eventually(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Wait for a condition; a minute is far longer than even a busy machine takes."""
+    until = time.monotonic() + 60
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def wait_for_line(process: subprocess.Popen[str], words: str) -> None:
+    """Read what a process writes to standard error until a line holds some words."""
+    assert process.stderr is not None
+    read = []
+    while not read or words not in read[-1]:
+        read.append(process.stderr.readline())
+        assert read[-1], read
+
+
+def lines(path: Path) -> int:
+    """How many lines a file has; none where there is no file."""
+    return len(path.read_text().splitlines()) if path.exists() else 0
 
 
 def wait_for_rounds(process: subprocess.Popen[str], out: Path, least: int) -> int:
