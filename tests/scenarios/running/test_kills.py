@@ -4,18 +4,16 @@ import os
 import random
 import signal
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from studies import FLU, assert_same
 
 from scenarios import load, run
 from scenarios.running.progress import Silent
 from scenarios.study.study import Study
-
-KILLS = 50
 
 
 class Telling(Silent):
@@ -53,26 +51,27 @@ def stored(path: Path) -> set[str]:
     return {f"{one['trial']}/{one['agent']}/{one['round']}" for one in Study(path).rounds()}
 
 
-def test_fifty_kills_lose_no_round_and_change_nothing(tmp_path):
+@pytest.mark.parametrize(("least", "studies"), [(4, 1), pytest.param(50, 2, marks=pytest.mark.slow)])
+def test_kills_lose_no_round_and_change_nothing(least, studies, tmp_path):
+    """Killed again and again: while it starts or learns, or some moments after it told of a round."""
     (tmp_path / "flu-small.toml").write_text(FLU)
     scenario = load(tmp_path / "flu-small.toml")
-    began = time.monotonic()
     undisturbed = run(scenario, out=tmp_path / "undisturbed.sqlite")
-    whole = time.monotonic() - began
-    moments, kills, studies = random.Random(7), 0, 0
-    while kills < KILLS:
-        out, known, done = tmp_path / f"{studies}.sqlite", set(), False
+    moments, kills, ended = random.Random(7), 0, 0
+    while kills < least or ended < studies:
+        out, known, done, patience = tmp_path / f"{ended}.sqlite", set(), False, 1.0
         while not done:
 
             def work(pipe: int, out: Path = out) -> None:
                 run(scenario, out=out, resume=True, progress=Telling(pipe))
 
-            lived, told = killed(work, moments.uniform(0, 0.5 * whole))
+            lived, told = killed(work, moments.uniform(0, patience))
+            if not told - known:  # a busy machine needs longer to begin
+                patience *= 1.5
             done, kills = not lived, kills + lived
             known |= told
             if known:
                 assert known <= stored(out)
         assert_same(Study(out), undisturbed)
-        studies += 1
-    assert studies >= 2  # ends were reached, and compared
+        ended += 1
     assert not list(tmp_path.glob("*-wal"))

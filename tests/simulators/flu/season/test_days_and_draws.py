@@ -5,7 +5,9 @@ import pytest
 from scipy import stats
 from scipy.sparse import csr_array
 
-from simulators import ContactNetwork, FluModel, Population, build_population
+from simulators import ContactNetwork, FluModel, FluODE, Population, build_population
+from simulators.flu.season.durations import durations
+from simulators.flu.season.start import whole_numbers
 from simulators.population import survey
 
 GROUPS = survey.AGES[5].groups
@@ -148,3 +150,81 @@ def test_r0_is_how_many_one_person_infects_among_the_susceptible():
         model.run_model()
         first.append(model.groups[1].infections - 10)
     assert np.mean(first) == pytest.approx(30, abs=4 * np.sqrt(30 / 8) * 2)
+
+
+def test_contacts_of_a_lighter_layer_transmit_at_their_weight():
+    """One person meets half of all at home, half at work: on day 1 it infects 1 - exp(-rate w) of each."""
+    n = 4_000
+    layers, half = {}, n // 2
+    for name, first, last in (("home", 1, half), ("work", half, n)):
+        met = np.zeros((n, n), dtype=np.int8)
+        met[0, first:last] = met[first:last, 0] = 1
+        layers[name] = csr_array(met)
+    group, nowhere = np.ones(n, dtype=np.int8), np.full(n, -1, dtype=np.int32)
+    group[0] = 0
+    weights = {"home": 1.0, "work": 0.3}
+    people = Population(
+        age=np.full(n, 30, dtype=np.int8),
+        group=group,
+        groups=GROUPS,
+        household=np.zeros(n, dtype=np.int32),
+        school_class=nowhere,
+        workplace=nowhere,
+        network=ContactNetwork(layers, weights, group, GROUPS),
+    )
+    model = FluModel(
+        people,
+        r0=20,
+        susceptibility=1,
+        initial_infected=[1, 0, 0, 0, 0],
+        infectious_period=[1.0],
+        days=1,
+        seed=0,
+    )
+    model.run_model()
+    infected = model.persons()["exposed_day"].eq(1).fillna(False).to_numpy()
+    home, work = infected[1:half].mean(), infected[half:].mean()
+    assert 0.2 < home < 0.9
+    assert np.log1p(-work) / np.log1p(-home) == pytest.approx(0.3, abs=0.06)
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_doses_are_given_and_shown_on_the_first_day_of_protection(town, first):
+    model = FluModel(town, coverage=0.5, vaccination_day=first, days=5, seed=0)
+    for day in range(1, 6):
+        before = sum(group.doses for group in model.groups)
+        assert (model.persons()["vaccinated"].sum() > 0) == (day - 1 >= first)
+        model.step()
+        assert (sum(group.doses for group in model.groups) > before) == (day == max(first, 1))
+
+
+def test_unless_told_otherwise_a_season_begins_with_the_shares_of_the_ode():
+    large, ode = build_population(30_000, seed=0), FluODE()
+    model = FluModel(large, seed=0)
+    expected = ode.initial_infected / ode.population * large.sizes
+    infected = np.array([group.infections for group in model.groups])
+    assert np.abs(infected - expected).max() < 1 and infected.sum() == round(expected.sum())
+    assert infected.sum() / 30_000 == pytest.approx(0.0034, abs=2e-4)
+    small = FluModel(build_population(8_000, seed=1), seed=0)  # of whom 0.34 % would be 27
+    fifty = np.array([group.infections for group in small.groups])
+    assert fifty.sum() == 50
+    assert fifty / 50 == pytest.approx(infected / infected.sum(), abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("values", "numbers"),
+    [
+        ([0.6, 0.7, 0.2, 1.5], [1, 1, 0, 1]),
+        ([0.4, 0.3, 0.3], [1, 0, 0]),
+        ([0.2, 0.2], [0, 0]),
+        ([2.5, 0.25, 0.25], [3, 0, 0]),
+        ([3.0, 5.0], [3, 5]),
+    ],
+)
+def test_whole_numbers_go_to_the_largest_remainders(values, numbers):
+    assert whole_numbers(np.array(values)).tolist() == numbers
+
+
+@pytest.mark.parametrize("period", [4.0, 1.0, 365_000, [0.2, 0.8], stats.gamma(4, scale=0.5)])
+def test_the_chances_of_a_period_add_up_to_one(period):
+    np.testing.assert_allclose(durations("p", period, 2).probabilities.sum(axis=1), 1.0, atol=1e-13)
