@@ -35,9 +35,12 @@ def log_density(X, y, amplitude, scales, noise, log_noise_prior):
 
 
 @pytest.mark.parametrize("p", [1, 3])
-@pytest.mark.parametrize("known", [True, False], ids=["known noise", "learned noise"])
-def test_learned_kernels_are_the_most_probable_ones(known, p):
-    noise = 0.09
+@pytest.mark.parametrize(
+    ("known", "noise"),
+    [(True, 0.09), (True, 0.002), (False, 0.09)],
+    ids=["known", "known and small", "learned"],
+)
+def test_learned_kernels_are_the_most_probable_ones(known, noise, p):
     X, y = samples(40, p, noise)
     prior = learn_prior("rbf", X, y[:, None], noise_variances=[noise] if known else None)
     kernel = prior.kernels[0]
