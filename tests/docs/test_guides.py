@@ -1,9 +1,11 @@
 """The code of the guides runs: in an empty folder, from the page's top to its end."""
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +42,7 @@ def test_the_code_of_a_guide_runs(name, tmp_path, monkeypatch):
     """A block that begins with a file's name is saved; other Python and `policyloop` lines are run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # its own `python3`
     page = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     namespace = {"__name__": "guide"}
     done = 0

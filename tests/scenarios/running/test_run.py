@@ -47,13 +47,13 @@ def test_a_killed_run_resumes_to_the_same_end(flu, undisturbed, tmp_path):
     pd.testing.assert_frame_equal(ended.to_dataframe().merge(kept), kept, check_exact=True)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_ctrl_c_keeps_every_finished_round_and_says_how_to_go_on(jobs, flu, undisturbed, tmp_path):
     out = tmp_path / "stopped.sqlite"
     process = start("run", flu, "--out", out, "--jobs", jobs)
     stored = wait_for_rounds(process, out, 9)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=100)
     assert process.returncode == 130, error
     command = f"policyloop run {flu} --out {out} --resume"
     assert (command if jobs == "1" else command.replace("--resume", "--jobs 2 --resume")) in error
@@ -64,26 +64,27 @@ def test_ctrl_c_keeps_every_finished_round_and_says_how_to_go_on(jobs, flu, undi
     assert [path.name for path in tmp_path.iterdir()] == ["stopped.sqlite"]
 
 
-@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("background", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_sigterm_of_a_scheduler_keeps_every_finished_round_too(background, flu, undisturbed, tmp_path):
     out = tmp_path / "stopped.sqlite"
     process = start("run", flu, "--out", out, background=background)
     wait_for_rounds(process, out, 9)
     process.terminate()
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=100)
     assert process.returncode == 143 and "--resume" in error and "Traceback" not in error
     assert "a second SIGTERM stops at once" in error and "Ctrl-C" not in error
     assert_same(run(load(flu), out=out, resume=True), undisturbed)
     assert [path.name for path in tmp_path.iterdir()] == ["stopped.sqlite"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_workers_start_prints_no_traceback(flu, tmp_path):
     process = start("run", flu, "--out", tmp_path / "stopped.sqlite", "--jobs", "2")
     while not workers_of(process):
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=100)
     assert process.returncode == 130 and "Traceback" not in error
 
 
@@ -95,7 +96,7 @@ def test_ctrl_c_before_the_first_round_leaves_nothing(flu, tmp_path):
         time.sleep(0.02)
     time.sleep(0.3)
     os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=100)
     assert process.returncode == 130 and "nothing was written" in error and "Traceback" not in error
     assert list(tmp_path.iterdir()) == []
 
@@ -106,7 +107,7 @@ def test_a_killed_workers_rounds_are_handed_to_another(flu, undisturbed, tmp_pat
     wait_for_rounds(process, out, 9)
     kept = Study(out).to_dataframe()
     workers_of(process)[0].kill()
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=100)
     assert process.returncode == 0 and "a worker process died" in error and "Traceback" not in error
     assert re.search(r"\(in trial \d of [\w-]+ or trial \d of [\w-]+\); its rounds are handed", error)
     ended = Study(out)
@@ -115,6 +116,7 @@ def test_a_killed_workers_rounds_are_handed_to_another(flu, undisturbed, tmp_pat
     pd.testing.assert_frame_equal(ended.to_dataframe().merge(kept), kept, check_exact=True)
 
 
+@pytest.mark.slow
 def test_workers_end_soon_after_a_run_that_is_killed(flu, tmp_path):
     out = tmp_path / "s.sqlite"
     process = start("run", flu, "--out", out, "--jobs", "2", "--rounds", "1", "--samples", "3000")
@@ -124,7 +126,7 @@ def test_workers_end_soon_after_a_run_that_is_killed(flu, tmp_path):
     time.sleep(1)
     process.kill()
     process.communicate()
-    assert psutil.wait_procs(found, timeout=10)[1] == []
+    assert psutil.wait_procs(found, timeout=60)[1] == []
 
 
 def test_a_study_that_grows_is_the_study_that_was_larger_from_the_start(flu, undisturbed, tmp_path):

@@ -117,7 +117,7 @@ def small_disk(folder):
 LONG = {"rounds": 150, "agents": ["random", "uniform"], "samples": 0}
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_full_disk_ends_the_run_in_words_and_keeps_what_was_stored(jobs, faulty, tmp_path):
     path = faulty(trials=2)
     whole = run(load(path, LONG), out=tmp_path / "whole.sqlite")

@@ -83,9 +83,18 @@ def test_a_model_that_always_fails_is_found_out_by_its_first_samples(
     assert not (tmp_path / "sick.study.sqlite").exists()
 
 
-def test_a_model_that_hangs_is_not_waited_for_on_every_held_out_seed(sick, policyloop, tmp_path):
-    mark = "open('steps', 'a').write('.'); import time; time.sleep(60)"
-    path = sick(mark, share=1, samples=0, limits="step_seconds = 0.3")
+@pytest.mark.parametrize(
+    ("fault", "limits"),
+    [
+        ("raise ValueError", ""),
+        pytest.param("import time; time.sleep(60)", "step_seconds = 3.0", marks=pytest.mark.slow),
+    ],
+    ids=["raises", "hangs"],
+)
+def test_a_model_that_always_fails_is_not_waited_for_on_every_held_out_seed(
+    sick, policyloop, fault, limits, tmp_path
+):
+    path = sick("open('steps', 'a').write('.'); " + fault, share=1, samples=0, limits=limits)
     code, _, _ = policyloop("run", path, "--quiet", "--rounds", 2, "--agents", "random")
     (advice,) = Study("sick.study.sqlite").recommendations()
     assert code == 1

@@ -29,12 +29,12 @@ LIMIT = "step_seconds = 3.0"
     ],
 )
 def test_a_step_that_fails_costs_its_round_alone(fault, limits, words, faulty, tmp_path):
-    rounds = 3 if fault == "hang" else 8  # the faults come in rounds 2, 4 and 6
+    rounds = 3 if fault == "hang" else 5  # the faults come in rounds 2 and 4
     healthy = run(load(faulty(rounds=rounds)), out=tmp_path / "healthy.sqlite")
     path = faulty(limits, rounds=rounds, options=f'fault = "{fault}"')
     study = run(load(path), out=tmp_path / "s.sqlite")
     failed = [one["round"] for one in study.failures]
-    assert failed == [2, 4, 6][: 1 if fault == "hang" else 3]
+    assert failed == ([2] if fault == "hang" else [2, 4])
     assert all(words in one["error"] and "\n" not in one["error"] for one in study.failures)
     rest = [[one for one in results(which)[1] if one["round"] not in failed] for which in (study, healthy)]
     assert rest[0] == rest[1]
