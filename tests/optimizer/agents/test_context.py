@@ -122,3 +122,16 @@ def test_missing_or_needless_context_is_refused_in_words(context, given, message
         agent.ask(context=given)
     with pytest.raises(ValueError, match=message):
         agent.tell([1], [[1.0, 1.0]], context=given)
+
+
+@pytest.mark.parametrize("name", ["d-gpucb", "gp-ucb"])
+def test_what_was_told_before_kernels_were_learned_keeps_its_hours(name):
+    """All outcomes are of one place, and change with the hour alone."""
+    agent = make_agent(name, space(True), LINEAR, context=True)
+    hours = np.arange(12.0)
+    told = np.stack([np.sin(hours), np.cos(hours / 2)], axis=1)
+    for hour, Y in zip(hours, told, strict=True):
+        agent.tell([10, 11], [Y, Y] if name == "d-gpucb" else [Y.sum()] * 2, context=hour)
+    agent.ask(context=12.0)
+    for hour, Y in zip(hours, told, strict=True):
+        assert agent.predict([10], context=hour)[0][0] == pytest.approx(Y.sum(), abs=0.15)

@@ -1,7 +1,9 @@
 """What is learned from samples, against the posterior density of the hyperparameters written out."""
 
+import networkx as nx
 import numpy as np
 import pytest
+from scipy.linalg import expm
 from scipy.optimize import approx_fprime, check_grad
 from scipy.stats import multivariate_normal, norm
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic, WhiteKernel
@@ -60,6 +62,58 @@ def test_learned_kernels_are_the_most_probable_ones(known, noise, p):
     assert np.abs(approx_fprime(found, objective, 1e-6)).max() < 0.02
     for step in 0.1 * np.vstack([np.eye(len(found)), -np.eye(len(found))]):
         assert objective(found + step) < objective(found)
+
+
+def test_of_many_samples_all_have_their_say():
+    """Restarts search on 200 of them; the best is then refined on all."""
+    X, y = samples(260, 1, 0.09, seed=2)
+    kernel = learn_prior("rbf", X, y[:, None], noise_variances=[0.09]).kernels[0]
+    found = np.log([kernel.k1.constant_value, float(kernel.k2.length_scale)])
+
+    def objective(theta):
+        return log_density(X, y, np.exp(theta[0]), np.exp(theta[1:]), 0.09, False)
+
+    assert np.abs(approx_fprime(found, objective, 1e-6)).max() < 0.02
+
+
+def test_one_length_scale_for_all_features_is_in_their_geometric_mean_span():
+    X, y = samples(40, 2, 0.09, seed=1)
+    kernel = learn_prior("rq", X, y[:, None], noise_variances=[0.09]).kernels[0]
+    unit = np.sqrt(SPANS[0] * SPANS[1])
+    found = np.log([kernel.k1.constant_value, kernel.k2.alpha, kernel.k2.length_scale])
+
+    def objective(theta):
+        amplitude, alpha, scale = np.exp(theta)
+        K = amplitude * RationalQuadratic(scale, alpha)(X) + 0.09 * np.eye(len(X))
+        density = multivariate_normal(np.full(len(y), y.mean()), K).logpdf(y)
+        density += norm(0, 1).logpdf(np.log(amplitude / np.var(y))) + norm(0, 1.5).logpdf(np.log(alpha))
+        return density + norm(np.sqrt(2) + np.log(2) / 2, np.sqrt(3)).logpdf(np.log(scale / unit))
+
+    assert (np.log([1e-2, 1e-2, 2e-2 * unit]) < found).all() and found[1] < np.log(1e2)
+    assert np.abs(approx_fprime(found, objective, 1e-6)).max() < 0.02
+
+
+def test_the_time_on_a_graph_is_learned_under_its_prior():
+    graph = nx.path_graph(30)
+    L = nx.normalized_laplacian_matrix(graph, nodelist=range(30)).toarray()
+    heat = expm(-6.0 * L)
+    y = (
+        3
+        * np.linalg.cholesky(heat / np.diag(heat).mean() + 1e-10 * np.eye(30))
+        @ np.random.default_rng(0).standard_normal(30)
+    )
+    nodes = np.arange(30.0)[:, None]
+    kernel = learn_prior("diffusion", nodes, y[:, None], graph=graph, noise_variances=[0.05]).kernels[0]
+    found = np.log([kernel.k1.constant_value, kernel.k2.beta])
+
+    def objective(theta):
+        heat = expm(-np.exp(theta[1]) * L)
+        K = np.exp(theta[0]) * heat / np.diag(heat).mean() + 0.05 * np.eye(30)
+        density = multivariate_normal(np.full(30, y.mean()), K).logpdf(y)
+        density += norm(0, 1).logpdf(theta[0] - np.log(np.var(y)))
+        return density + norm(2, 2).logpdf(theta[1])
+
+    assert np.abs(approx_fprime(found, objective, 1e-6)).max() < 0.02
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1e3])

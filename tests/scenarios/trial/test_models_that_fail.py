@@ -110,7 +110,7 @@ def test_a_program_ends_with_the_step_that_its_time_limit_stops(faulty, policylo
     (tmp_path / path).write_text(
         text.replace("[environment.options]", "step_seconds = 2.5\n[environment.options]")
     )
-    code, _, err = policyloop("run", path, "--quiet", "--rounds", 3, "--agents", "random")
+    code, _, err = policyloop("run", path, "--quiet", "--rounds", 2, "--agents", "random")
     assert code == 1 and "took longer than 2.5 s" in err
     pid = int((tmp_path / "pid").read_text())
     eventually(lambda: not psutil.pid_exists(pid))
