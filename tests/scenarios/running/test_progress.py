@@ -40,6 +40,15 @@ def test_the_pace_is_that_of_the_later_rounds(clock):
     assert "0:30 left" in lines(clock, cheap + costly, total=60)[-1]
 
 
+@pytest.mark.parametrize(("sense", "best"), [("minimize", "random 1.000"), ("maximize", "random 5.000")])
+def test_the_best_is_told_in_the_objectives_sense_and_noise_free_where_that_is_known(clock, sense, best):
+    shown = PlainLines(out := io.StringIO(), every=0.0)
+    shown.start("s", 9, 0, sense)
+    for value, expected, status in ((3, 2, "ok"), (-9, 5, "ok"), (9, 1, "ok"), (0, None, "failed")):
+        shown.seen({"status": status, "agent": "random", "objective": value, "expected": expected})
+    assert out.getvalue().splitlines()[-1].endswith(f"1 failed, best so far: {best}")
+
+
 def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
     assert "0:00" not in lines(clock, range(20), total=20)[-1]
     monkeypatch.undo()
