@@ -311,7 +311,7 @@ class AgentSampler(BaseSampler):
                 SearchSpace(optuna_space.bounds(space), self._constraint),
                 g,
                 prior=self._prior,
-                own_prior=isinstance(g, GeneralComposition),
+                kernel="own" if isinstance(g, GeneralComposition) else "composed",
                 seed=self._seed,
             )
             assert isinstance(made, GPAgent)

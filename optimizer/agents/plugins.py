@@ -2,11 +2,14 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from optimizer.agents.agent import Agent
+from optimizer.agents.settings import AgentSettings
+from optimizer.space.search_space import SearchSpace
 from policyloop.messages import failure
 
 AgentFactory = Callable[..., Agent]
@@ -45,7 +48,7 @@ def register_agent(name: str, factory: AgentFactory) -> None:
         The name for scenario files. One of our own agents cannot be replaced.
     factory : callable
         A class or function that returns an `Agent`. It is called with the search space and the composition,
-        and with those options of `make_agent` by name that it accepts, such as `seed` or `prior`.
+        and with those settings of `AgentSettings` by name that it accepts, such as `seed` or `prior`.
 
     Raises
     ------
@@ -61,8 +64,10 @@ def register_agent(name: str, factory: AgentFactory) -> None:
     _factories[name] = factory
 
 
-def make_brought(name: str, space: Any, composition: Any, options: dict[str, Any]) -> Agent:
-    """Build an agent of `brought_names()` with those options that it accepts.
+def make_brought(name: str, space: SearchSpace, composition: Any, settings: AgentSettings) -> Agent:
+    """Build an agent of `brought_names()` with those settings that it accepts.
+
+    `exploration` is the schedule that is meant, and `own_prior` whether `kernel` is "own".
 
     Raises
     ------
@@ -71,6 +76,8 @@ def make_brought(name: str, space: Any, composition: Any, options: dict[str, Any
     """
     factory = _factories[name] if name in _factories else _imported(name)
     parameters = inspect.signature(factory).parameters
+    options = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    options |= {"exploration": settings.schedule(space), "own_prior": settings.kernel == "own"}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     agent = factory(space, composition, **{k: v for k, v in options.items() if anything or k in parameters})
     if not isinstance(agent, Agent):

@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from optimizer.arrays import Array
 from optimizer.composition.linear import BaseComposition
+from optimizer.composition.objective import Moments, Posterior
 from optimizer.posterior.cholesky import safe_pivot
 from optimizer.posterior.inputs import (
     PriorMean,
@@ -156,9 +157,9 @@ class CandidatePosterior:
             if (d, noise[j]) not in parted:
                 parted[d, noise[j]] = len(self._variances)
                 self._kept.split(d)
-                for name in ("_prior_variances", "_variances", "_jitter"):
-                    values = getattr(self, name)
-                    setattr(self, name, np.concatenate([values, values[[d]]]))
+                self._prior_variances = _with_another(self._prior_variances, d)
+                self._variances = _with_another(self._variances, d)
+                self._jitter = _with_another(self._jitter, d)
             self._kernel[j] = parted[d, noise[j]]
         self._order = self._as_index()
 
@@ -172,11 +173,23 @@ class CandidatePosterior:
         chosen = self._rows if rows is None else np.asarray(rows)
         return self._means[:, chosen].T, self._variances[self._order][:, chosen].T
 
-    def predict(self, rows: ArrayLike | None = None) -> tuple[Array, Array]:
+    def _groups(self, rows: Rows) -> tuple[Array, Array]:
+        """The same without a copy where all rows are asked for, to be used up before the next observation."""
+        if len(rows) == self.size and np.array_equal(rows, self._rows):
+            return self._means.T, self._variances[self._order].T
+        return self.predict_groups(rows)
+
+    def predict(self, rows: ArrayLike | None = None) -> Moments:
         """Posterior mean and variance of the signed objective at rows (all unless given), each (n,)."""
         chosen = self._rows if rows is None else np.asarray(rows)
-        if len(chosen) == self.size and np.array_equal(chosen, self._rows):
-            means, variances = self._means.T, self._variances[self._order].T  # without copies
-        else:
-            means, variances = self.predict_groups(chosen)
-        return self.composition.moments(means, variances, chosen)
+        return self.composition.moments(*self._groups(chosen), chosen)
+
+    def posterior(self, rows: ArrayLike) -> Posterior:
+        """Posterior of the signed objective at candidate rows, as acquisitions read it."""
+        chosen = np.asarray(rows)
+        return self.composition.posterior(*self._groups(chosen), chosen)
+
+
+def _with_another(values: Array, d: int) -> Array:
+    """Values of D kernels, and those of kernel d again, for one that parts from it."""
+    return np.concatenate([values, values[[d]]])

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 import bridges
 from optimizer import Composition, Prior
-from optimizer.agents.names import default_exploration
+from optimizer.acquisition.exploration import default_exploration
 from optimizer.theory import RegretBounds, regret_bounds
 from scenarios.declaration.schema import AgentSpec, Scenario
 from scenarios.errors import UserError

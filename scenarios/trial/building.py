@@ -85,18 +85,15 @@ def build_agent(
     means = prior_means(scenario, environment) if prior is not None and spec.name in GP_AGENTS else None
     if prior is not None and means is not None:
         prior = means.above(prior, own=own)  # what is stored describes the discrepancy
-    explore = scenario.exploration
+    explored = scenario.exploration.model_dump()
     return bridges.make_agent(
         spec.name,
         environment,
         prior=prior,
-        seed=bridges.as_int(bridges.stream(scenario.seed, trial, "agent")),
-        delta=explore.delta if spec.delta is None else spec.delta,
-        scale_down=explore.scale_down if spec.scale_down is None else spec.scale_down,
-        beta=explore.beta if spec.beta is None else spec.beta,
-        propagation=explore.propagation if spec.propagation is None else spec.propagation,
         kernel="own" if own else "composed",
         family=scenario.prior.family,
+        seed=bridges.as_int(bridges.stream(scenario.seed, trial, "agent")),
+        **explored | spec.model_dump(include=set(explored), exclude_none=True),
     )
 
 

@@ -107,10 +107,10 @@ def test_nan_at_two_steps_leaves_twenty_rounds_two_failed_and_never_best():
 def test_missing_group_is_taught_to_the_decomposed_agent_only():
     faults = {t: [False, True] for t in (3, 8, 14, 21, 28)}
     done, decomposed = rounds(Bowl(faults=faults), "d-gpucb", 30)
-    assert [len(group) for group in decomposed._model.groups] == [30, 25]
+    assert [len(group) for group in decomposed.belief.model.groups] == [30, 25]
     assert sum(r.status == "partial" for r in done) == 5
     _, aggregate = rounds(Bowl(faults=faults), "gp-ucb", 30)
-    assert [len(group) for group in aggregate._model.groups] == [25]
+    assert [len(group) for group in aggregate.belief.model.groups] == [25]
 
 
 @pytest.mark.parametrize("name", ["d-gpucb", "d-ei", "gp-ucb"])
