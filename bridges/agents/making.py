@@ -39,11 +39,11 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
     """
     if name not in names.agent_names() and is_target(name):
         register_agent(name, load_target(name))
-    g = composition(environment)
+    space, g = search_space(environment), composition(environment)
     if isinstance(g, GeneralComposition):
         settings["kernel"] = "own"
     meant = AgentSettings(current=environment.current_policy, context=environment.lives, **settings)
-    return names.make_agent(name, search_space(environment), g, meant)
+    return names.make_agent(name, space, g, meant)
 
 
 def initial_design(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Policies:
