@@ -68,11 +68,6 @@ def make_brought(name: str, space: SearchSpace, composition: Any, settings: Agen
     """Build an agent of `brought_names()` with those settings that it accepts.
 
     `exploration` is the schedule that is meant, and `own_prior` whether `kernel` is "own".
-
-    Raises
-    ------
-    ValueError
-        If it cannot be imported, or is no agent.
     """
     factory = _factories[name] if name in _factories else _imported(name)
     parameters = inspect.signature(factory).parameters

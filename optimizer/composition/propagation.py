@@ -272,13 +272,7 @@ def standard_normal_points(samples: int, dimensions: int, seed: int) -> Array:
 
 
 def make_propagation(name: str, groups: int, seed: int) -> Propagation:
-    """Propagation by name; "default" is the one that docs/propagation.md found best.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-    """
+    """Propagation by name; "default" is the one that docs/propagation.md found best."""
     if name == "default":
         name = DEFAULT_PROPAGATION
     if name == "bound":

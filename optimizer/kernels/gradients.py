@@ -73,11 +73,6 @@ def bind(kernel: Kernel, Z: Array) -> BoundKernel:
     -------
     BoundKernel
         With the methods `value(X)` and `value_and_pullback(X)`.
-
-    Raises
-    ------
-    ValueError
-        `Z` is not a matrix, or the number of its columns does not fit the kernel's length scales.
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
     if Z.ndim != 2:

@@ -126,24 +126,24 @@ class CandidatePosterior:
         return self
 
     def _extend(self, i: int, y: Array, noise: Array) -> None:
-        told = np.isfinite(y)
-        if not told.any():
+        present = np.isfinite(y)
+        if not present.any():
             return
-        self._part(np.where(told, noise, np.inf))
+        self._part(np.where(present, noise, np.inf))
         scale = np.full(len(self._variances), np.inf)
-        scale[self._kernel[told]] = self._prior_variances[self._kernel[told], i] + noise[told]
+        scale[self._kernel[present]] = self._prior_variances[self._kernel[present], i] + noise[present]
         column = self._kept.column(i)
         pivots = np.full(len(scale), np.inf)  # of kernels that are not observed: their new rows are zero
         jitters = np.zeros(len(scale))
         for d in np.flatnonzero(scale < np.inf):
             pivots[d], jitters[d] = safe_pivot(float(scale[d] - column[d] @ column[d]), float(scale[d]))
-        steps = np.where(told, y - self._means[:, i], 0.0) / pivots[self._kernel]
+        steps = np.where(present, y - self._means[:, i], 0.0) / pivots[self._kernel]
         for tile, rows in self._kept.extend(i, column, pivots):
             self._means[:, tile] += steps[:, None] * rows[self._order]
             left = np.subtract(self._variances[:, tile], np.square(rows, out=rows), out=rows)
             self._variances[:, tile] = np.maximum(left, self._zeros[tile], out=left)
         self._jitter = np.maximum(self._jitter, jitters)
-        self._observed += told
+        self._observed += present
 
     def _part(self, noise: Array) -> None:
         """Part the groups of a kernel that stop being alike: observed with another noise, or not at all."""
