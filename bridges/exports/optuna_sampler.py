@@ -174,11 +174,11 @@ class AgentSampler(BaseSampler):
         self._study: Any = None
         self._common = IntersectionSearchSpace()
         self._learner: GPAgent | None = None
-        self._told: set[int] = set()
+        self._seen: set[int] = set()
         self._warned: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        passing = ("_independent", "_lock", "_study", "_common", "_learner", "_told", "_warned")
+        passing = ("_independent", "_lock", "_study", "_common", "_learner", "_seen", "_warned")
         return {key: value for key, value in vars(self).items() if key not in passing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -297,7 +297,7 @@ class AgentSampler(BaseSampler):
         """The agent, told what it has not been told yet; a new one for another study or search space."""
         now = (id(study._storage), study._study_id, list(space.items()))
         if self._learner is None or now != self._study:
-            self._study, self._told = now, set()
+            self._study, self._seen = now, set()
             sense: Literal["maximize", "minimize"] = (
                 "maximize" if study.direction is StudyDirection.MAXIMIZE else "minimize"
             )
@@ -317,9 +317,9 @@ class AgentSampler(BaseSampler):
             assert isinstance(made, GPAgent)
             self._learner = made
         for trial in trials:
-            if not trial.state.is_finished() or trial.number in self._told:
+            if not trial.state.is_finished() or trial.number in self._seen:
                 continue
-            self._told.add(trial.number)
+            self._seen.add(trial.number)
             if all(label in trial.params for label in space):
                 self._tell(self._learner, optuna_space.coordinates(space, trial.params)[None], trial)
         return self._learner

@@ -1,15 +1,20 @@
 """Agents that others bring: registered by a program, or offered by an installed package's entry points."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optimizer.agents.agent import Agent
 from policyloop.messages import failure
 
-AgentFactory = Callable[..., Agent]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from optimizer.agents.agent import Agent
+
+AgentFactory = Callable[..., "Agent"]
 PLUGINS = "policyloop.agents"
 
 _factories: dict[str, AgentFactory] = {}
@@ -23,6 +28,8 @@ def agent_plugins() -> dict[str, EntryPoint]:
     -------
     dict of str to importlib.metadata.EntryPoint
     """
+    from importlib.metadata import entry_points  # slow to import
+
     return {point.name: point for point in entry_points(group=PLUGINS)}
 
 
@@ -69,6 +76,8 @@ def make_brought(name: str, space: Any, composition: Any, options: dict[str, Any
     ValueError
         If it cannot be imported, or is no agent.
     """
+    from optimizer.agents.agent import Agent  # with it comes SciPy, which names alone need not wait for
+
     factory = _factories[name] if name in _factories else _imported(name)
     parameters = inspect.signature(factory).parameters
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
