@@ -38,8 +38,6 @@ class OptunaAgent(ObservingAgent):
 
     Parameters
     ----------
-    space, composition
-        As for every agent.
     sampler : str or callable, default="TPESampler"
         Name of a class of `optuna.samplers`, or a function from a seed to a sampler.
     name : str, default="optuna"
