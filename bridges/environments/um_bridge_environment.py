@@ -57,9 +57,7 @@ class UMBridgeEnvironment(DeclaredEnvironment):
     ) -> None:
         super().__init__(policy, groups, **declared)
         self._url, self._config, self._seed_key = url.rstrip("/"), dict(config or {}), seed_key
-        self._limit = number("time_limit", time_limit)
-        if not self._limit > 0:
-            raise ValueError(f"time_limit={time_limit!r} must be a number of seconds above 0")
+        self.time_limit = number("time_limit", time_limit, above=0)
         self._model = self._within(lambda: self._connect(model), ValueError)
         inputs, outputs = self._within(
             lambda: (
@@ -110,9 +108,9 @@ class UMBridgeEnvironment(DeclaredEnvironment):
 
         threading.Thread(target=answer, daemon=True).start()
         try:
-            value, error = answers.get(timeout=self._limit)
+            value, error = answers.get(timeout=self.time_limit)
         except queue.Empty:
-            raise failure(f"{self._url} did not answer within {self._limit:g} s") from None
+            raise failure(f"{self._url} did not answer within {self.time_limit:g} s") from None
         if (
             isinstance(error, ValueError)
             and failure is ValueError
