@@ -7,6 +7,7 @@ from typing import Any
 
 from bridges.environments.declared import DeclaredEnvironment, Policy
 from bridges.extras import missing
+from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError
 from simulators.contract.validation import number
 
@@ -23,18 +24,14 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         The server, such as `http://localhost:4242`.
     model : str, optional
         Name of the model; may be left out where the server has only one.
-    policy : mapping, or PolicySpace
-        `{label: (low, high)}`, one label an input.
-    groups : sequence of str
-        One name an output.
+    policy, groups, **declared
+        See `DeclaredEnvironment`: one label an input, one group an output.
     config : mapping, optional
         The configuration that the model is called with.
     seed_key : str, default="seed"
         Key of the configuration that holds the seed of a step; "" for a model that takes none.
     time_limit : float, default=600
         Seconds that an answer may take.
-    **declared
-        Units, sense, budget, weights, compose, noise variance: see `DeclaredEnvironment`.
 
     Raises
     ------
@@ -58,14 +55,7 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         super().__init__(policy, groups, **declared)
         self._url, self._config, self._seed_key = url.rstrip("/"), dict(config or {}), seed_key
         self.time_limit = number("time_limit", time_limit, above=0)
-        self._model = self._within(lambda: self._connect(model), ValueError)
-        inputs, outputs = self._within(
-            lambda: (
-                self._model.get_input_sizes(self._config),
-                self._model.get_output_sizes(self._config),
-            ),
-            ValueError,
-        )
+        self._model, inputs, outputs = self._within(lambda: self._connect(model), ValueError)
         if sum(inputs) != self.policy_space.d:
             raise ValueError(
                 f"policy has {self.policy_space.d} entries; model {self._model.name!r} takes {sum(inputs)}"
@@ -76,7 +66,8 @@ class UMBridgeEnvironment(DeclaredEnvironment):
             )
         self._sizes = [int(size) for size in inputs]
 
-    def _connect(self, name: str | None) -> Any:
+    def _connect(self, name: str | None) -> tuple[Any, list[int], list[int]]:
+        """The model at the server, and the sizes of its input and output vectors."""
         try:
             import umbridge
         except ModuleNotFoundError as error:
@@ -86,10 +77,11 @@ class UMBridgeEnvironment(DeclaredEnvironment):
             name = known[0]
         if name not in known:
             raise ValueError(f"model={name!r}; {self._url} has {', '.join(map(repr, known))}")
-        return umbridge.HTTPModel(self._url, name)
+        model = umbridge.HTTPModel(self._url, name)
+        return model, model.get_input_sizes(self._config), model.get_output_sizes(self._config)
 
     def simulate(self, policy: dict[str, float], seed: int) -> list[float]:
-        """Ask the server; see `DeclaredEnvironment.simulate`."""
+        """Ask the server."""
         entries = iter(policy.values())
         inputs = [[float(next(entries)) for _ in range(size)] for size in self._sizes]
         config = self._config | ({self._seed_key: seed} if self._seed_key else {})
@@ -131,4 +123,4 @@ def _cause(error: Exception) -> str:
         return "answered with what is not JSON: see its own log"
     if kind in ("MissingSchema", "InvalidSchema", "InvalidURL"):
         return "is no address; accepted: http://host:port"
-    return f"failed: {' '.join(str(error).split()) or kind}"
+    return f"failed: {on_one_line(error)}"

@@ -190,13 +190,7 @@ class AgentSampler(BaseSampler):
         self._independent.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Refuse a study that is not ours to sample.
-
-        Raises
-        ------
-        ValueError
-            If it has several directions.
-        """
+        """Refuse a study of several directions."""
         if len(study.directions) > 1:
             raise ValueError(
                 f"directions: the study has {len(study.directions)}; accepted: one, that of the "
@@ -239,11 +233,7 @@ class AgentSampler(BaseSampler):
     ) -> None:
         """Check what was reported, and warn once of each parameter that is not sampled as the trial asks.
 
-        Raises
-        ------
-        ValueError
-            If a completed trial did not report every group as a number, or its value is not their
-            composition.
+        A completed trial has to report every group as a number, and return their composition.
         """
         self._warn_of(trial.distributions)
         if state is not TrialState.COMPLETE or GP_AGENTS[self.agent][0] == "aggregate":
