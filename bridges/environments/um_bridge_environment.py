@@ -1,8 +1,8 @@
 """A UM-Bridge model, in whatever language and on whatever machine, as an environment."""
 
-import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from bridges.environments.declared import DeclaredEnvironment, Policy
@@ -55,30 +55,22 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         super().__init__(policy, groups, **declared)
         self._url, self._config, self._seed_key = url.rstrip("/"), dict(config or {}), seed_key
         self.time_limit = number("time_limit", time_limit, above=0)
-        self._model, inputs, outputs = self._within(lambda: self._connect(model), ValueError)
-        if sum(inputs) != self.policy_space.d:
-            raise ValueError(
-                f"policy has {self.policy_space.d} entries; model {self._model.name!r} takes {sum(inputs)}"
-            )
-        if sum(outputs) != len(self.groups):
-            raise ValueError(
-                f"groups has {len(self.groups)} names; model {self._model.name!r} returns {sum(outputs)}"
-            )
-        self._sizes = [int(size) for size in inputs]
-
-    def _connect(self, name: str | None) -> tuple[Any, list[int], list[int]]:
-        """The model at the server, and the sizes of its input and output vectors."""
         try:
             import umbridge
         except ModuleNotFoundError as error:
             raise missing(error, "a UM-Bridge environment") from error
-        known = umbridge.supported_models(self._url)
-        if name is None and len(known) == 1:
-            name = known[0]
+        known = self._within(lambda: umbridge.supported_models(self._url), ValueError)
+        name = known[0] if model is None and len(known) == 1 else model
         if name not in known:
             raise ValueError(f"model={name!r}; {self._url} has {', '.join(map(repr, known))}")
-        model = umbridge.HTTPModel(self._url, name)
-        return model, model.get_input_sizes(self._config), model.get_output_sizes(self._config)
+        self._model = self._within(lambda: umbridge.HTTPModel(self._url, name), ValueError)
+        inputs = self._within(lambda: self._model.get_input_sizes(self._config), ValueError)
+        outputs = self._within(lambda: self._model.get_output_sizes(self._config), ValueError)
+        if sum(inputs) != self.policy_space.d:
+            raise ValueError(f"policy has {self.policy_space.d} entries; model {name!r} takes {sum(inputs)}")
+        if sum(outputs) != len(self.groups):
+            raise ValueError(f"groups has {len(self.groups)} names; model {name!r} returns {sum(outputs)}")
+        self._sizes = [int(size) for size in inputs]
 
     def simulate(self, policy: dict[str, float], seed: int) -> list[float]:
         """Ask the server."""
@@ -90,28 +82,21 @@ class UMBridgeEnvironment(DeclaredEnvironment):
 
     def _within(self, call: Callable[[], Any], failure: type[Exception]) -> Any:
         """What a call returns within the time limit; umbridge's client has none of its own."""
-        answers: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+        answer: Future[Any] = Future()
 
-        def answer() -> None:
+        def ask() -> None:
             try:
-                answers.put((call(), None))
+                answer.set_result(call())
             except Exception as error:
-                answers.put((None, error))
+                answer.set_exception(error)
 
-        threading.Thread(target=answer, daemon=True).start()
+        threading.Thread(target=ask, daemon=True).start()
         try:
-            value, error = answers.get(timeout=self.time_limit)
-        except queue.Empty:
+            return answer.result(self.time_limit)
+        except TimeoutError:
             raise failure(f"{self._url} did not answer within {self.time_limit:g} s") from None
-        if (
-            isinstance(error, ValueError)
-            and failure is ValueError
-            and type(error).__module__ != "requests.exceptions"
-        ):
-            raise error
-        if error is not None:
+        except Exception as error:
             raise failure(f"the UM-Bridge server at {self._url} {_cause(error)}") from error
-        return value
 
 
 def _cause(error: Exception) -> str:
