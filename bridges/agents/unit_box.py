@@ -19,15 +19,7 @@ class UnitBox:
     the other constraints stands for a feasible policy near it (`optimizer.space.polytope.Polytope.project`:
     the nearest, under one constraint). In a finite space a point stands for the nearest feasible candidate.
 
-    Parameters
-    ----------
-    space : SearchSpace
-        Where policies come from.
-
-    Attributes
-    ----------
-    d : int
-        Entries of a point; 0 where one policy alone is feasible.
+    Its points have `d` entries; 0 where one policy alone is feasible.
     """
 
     def __init__(self, space: SearchSpace) -> None:

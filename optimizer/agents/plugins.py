@@ -1,18 +1,23 @@
 """Agents that others bring: registered by a program, or offered by an installed package's entry points."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optimizer.agents.agent import Agent
-from optimizer.agents.settings import AgentSettings
-from optimizer.space.search_space import SearchSpace
 from policyloop.messages import failure
 
-AgentFactory = Callable[..., Agent]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from optimizer.agents.agent import Agent
+    from optimizer.agents.settings import AgentSettings
+    from optimizer.space.search_space import SearchSpace
+
+AgentFactory = Callable[..., "Agent"]
 PLUGINS = "policyloop.agents"
 
 _factories: dict[str, AgentFactory] = {}
@@ -26,6 +31,8 @@ def agent_plugins() -> dict[str, EntryPoint]:
     -------
     dict of str to importlib.metadata.EntryPoint
     """
+    from importlib.metadata import entry_points  # slow to import
+
     return {point.name: point for point in entry_points(group=PLUGINS)}
 
 
@@ -69,6 +76,8 @@ def make_brought(name: str, space: SearchSpace, composition: Any, settings: Agen
 
     `exploration` is the schedule that is meant, and `own_prior` whether `kernel` is "own".
     """
+    from optimizer.agents.agent import Agent  # with it comes SciPy, which names alone need not wait for
+
     factory = _factories[name] if name in _factories else _imported(name)
     parameters = inspect.signature(factory).parameters
     options = {field.name: getattr(settings, field.name) for field in fields(settings)}
