@@ -267,7 +267,7 @@ def test_two_seasons_with_one_seed_differ_less_than_two_with_different_seeds(sma
         ({"susceptibility": 0}, r"r0=1.67 is out of reach: with susceptibility \[0.0, .* it must be 0"),
         ({"latent_period": -2}, "latent_period=-2 must be"),
         ({"infectious_period": 0}, "infectious_period=0 must be"),
-        ({"vaccine": "leakey"}, "nearest: 'leaky'"),
+        ({"vaccine": "leakey"}, "did you mean 'leaky'"),
         ({"vaccination_day": -1}, "vaccination_day=-1 must be a whole number >= 0"),
         ({"school_closure": -1}, "school_closure=-1 must be a finite number >= 0"),
         ({"closure_day": 0}, "closure_day=0 must be a whole number >= 1"),
