@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import number, per_group, whole
 from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
@@ -121,6 +121,7 @@ class FluABM(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
+    policy_space: BoundedPolicySpace
 
     def __init__(
         self,
@@ -199,7 +200,6 @@ class FluABM(Environment):
             "days": days,
         }
         self._immune: list[NDArray[np.bool_] | None] = [None] * self.replicates
-        assert self.policy_space.bounds is not None
         self.model(self.policy_space.bounds.lb, seed=0)  # refuses what is wrong with the options
 
     def reset(self, seed: Seed = None) -> None:
@@ -337,7 +337,6 @@ class FluABM(Environment):
         """Variance of one season's sick days by group, (J,), pooled over a few policies."""
         rng = np.random.default_rng(PILOT_SEED)
         bounds = self.policy_space.bounds
-        assert bounds is not None
         raw = rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d))
         variances = [
             np.var(
@@ -379,7 +378,6 @@ class FluABM(Environment):
     def _adopt_policy_space(self, ode: FluODE) -> None:
         """Take the ODE's policies, with one more entry where schools may close."""
         space = ode.policy_space
-        assert space.bounds is not None
         lower, upper = space.bounds.lb, space.bounds.ub
         if not self.vaccinates and not (lower.min() > 0 and upper.max() <= 1):
             raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
@@ -388,12 +386,11 @@ class FluABM(Environment):
         if not self.longest_closure:
             return
         limits = space.constraint
-        self.policy_space = PolicySpace(
+        self.policy_space = BoundedPolicySpace(
             (*space.labels, "school closure"),
             (*space.units, "days"),
             bounds=Bounds(np.append(lower, 0.0), np.append(upper, self.longest_closure)),
-            constraint=limits
-            and LinearConstraint(np.hstack([np.atleast_2d(limits.A), [[0.0]]]), limits.lb, limits.ub),
+            constraint=limits and LinearConstraint(np.hstack([limits.A, [[0.0]]]), limits.lb, limits.ub),
         )
         if self.current_policy is not None:
             self.current_policy = np.append(self.current_policy, 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.flu.season.durations import durations
 from simulators.flu.season.start import initially_infected
 from simulators.population.population import Population
@@ -17,7 +17,7 @@ NO_TRANSMISSION = 1e-9
 
 
 def ode_options(
-    population: Population, space: PolicySpace, season: Mapping[str, Any], vaccinates: bool
+    population: Population, space: BoundedPolicySpace, season: Mapping[str, Any], vaccinates: bool
 ) -> dict[str, Any]:
     """The options under which `simulators.FluODE` has the same people, contacts and policies.
 
@@ -25,7 +25,7 @@ def ode_options(
     ----------
     population : Population
         Persons and contacts; the ODE gets their numbers by group, and the mean contacts of the network.
-    space : PolicySpace
+    space : BoundedPolicySpace
         Bounds and budget.
     season : mapping
         Options of `simulators.flu.season.model.FluModel`: `r0`, `susceptibility`, `efficacy`,
@@ -41,7 +41,6 @@ def ode_options(
     sizes, infected = population.sizes, season["initial_infected"]
     if infected is None:
         infected = initially_infected(population.groups, sizes)
-    assert space.bounds is not None
     options: dict[str, Any] = {
         "intervention": "vaccination" if vaccinates else "treatment",
         "groups": J,
@@ -58,6 +57,6 @@ def ode_options(
     if vaccinates:
         options["efficacy"] = season["efficacy"]
     if space.constraint is not None:
-        options["budget"] = float(np.atleast_1d(space.constraint.ub)[0])
-        options["budget_weights"] = np.atleast_2d(space.constraint.A)[0, :J]
+        options["budget"] = float(space.constraint.ub[0])
+        options["budget_weights"] = space.constraint.A[0, :J]
     return options

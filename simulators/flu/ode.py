@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes, SimulationError
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import choice, nonnegative_matrix, number, per_group
 from simulators.flu import sir, tables
 from simulators.population import survey
@@ -114,6 +114,7 @@ class FluODE(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
+    policy_space: BoundedPolicySpace
 
     def __init__(
         self,
@@ -327,7 +328,7 @@ class FluODE(Environment):
 
     def _space(
         self, budget: float | str | None, weights: Any, bounds: Any, table: survey.AgeTable
-    ) -> PolicySpace:
+    ) -> BoundedPolicySpace:
         if bounds is None:
             bounds = (0.0, 1.0) if self.vaccinates else tables.TREATMENT_BOUNDS
         try:
@@ -356,7 +357,7 @@ class FluODE(Environment):
                 raise ValueError(f"budget={limit:g} is infeasible: within the bounds it must be {accepted}")
             constraint = LinearConstraint(cost[None], -np.inf if self.vaccinates else limit, limit)
         unit = "share vaccinated" if self.vaccinates else "removals per infected and day"
-        return PolicySpace(
+        return BoundedPolicySpace(
             self.groups,
             (unit,) * len(self.groups),
             bounds=Bounds(lower, upper),
@@ -367,7 +368,6 @@ class FluODE(Environment):
         if step_days is not None:
             return max(1, int(np.ceil(self.days / number("step_days", step_days, above=0))))
         bounds = self.policy_space.bounds
-        assert bounds is not None
         slow = fast = 1 / self.infectious_period
         if not self.vaccinates:
             slow, fast = float(np.min(bounds.lb)), float(np.max(bounds.ub))

@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import RBF, Kernel, Matern, RationalQuadratic
 from threadpoolctl import threadpool_limits
 
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import FinitePolicySpace
 from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
 from simulators.synthetic.gaussian_field import draw, grid_points
 
@@ -99,6 +99,7 @@ class Synthetic(Environment):
 
     sense: Literal["minimize", "maximize"] = "maximize"
     objective_unit = UNIT
+    policy_space: FinitePolicySpace
 
     def __init__(
         self,
@@ -133,7 +134,7 @@ class Synthetic(Environment):
         self.kernels = tuple(self._kernel(j, ranges) for j in range(J))
         labels = ("x",) if d == 1 else tuple(f"x{i}" for i in range(1, d + 1))
         candidates = grid_points(self.shape)
-        self.policy_space = PolicySpace(labels, ("dimensionless",) * d, candidates=candidates)
+        self.policy_space = FinitePolicySpace(labels, ("dimensionless",) * d, candidates=candidates)
         self._weights = _weights(weights, candidates, self.groups)
 
     @cached_property
@@ -170,27 +171,19 @@ class Synthetic(Environment):
 
     def expected(self, policies: ArrayLike) -> Array:
         """The functions' values at candidate rows (n,), shape (n, J)."""
-        return self.functions[self._rows(policies)]
+        return self.functions[self.policy_space.rows(policies)]
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """`sum_j g_j(x) f_j` of outcomes (..., J) at candidate rows (...,), shape (...,)."""
-        terms = np.asarray(outcomes, dtype=float) * self._weights[self._rows(policies)]
+        rows = self.policy_space.rows(np.ravel(policies)).reshape(np.shape(policies))
+        terms = np.asarray(outcomes, dtype=float) * self._weights[rows]
         # One memory layout, hence one order of summation: a row's value must not depend on its neighbours.
         total: Array = np.ascontiguousarray(terms).sum(axis=-1)
         return total
 
     def weights(self, policies: ArrayLike) -> Array:
         """The weights `g_j(x)` at candidate rows (n,), shape (n, J)."""
-        return self._weights[self._rows(policies)]
-
-    def _rows(self, policies: ArrayLike) -> NDArray[np.intp]:
-        """Candidate rows, of any shape, as integers; ValueError if one does not exist."""
-        given, n = np.asarray(policies), len(self._weights)
-        with np.errstate(invalid="ignore"):  # nan, which the comparison then refuses
-            rows = given.astype(np.intp)
-        if (rows != given).any() or (rows.size and not 0 <= rows.min() <= rows.max() < n):
-            raise ValueError(f"candidate rows must be whole numbers in 0..{n - 1}")
-        return rows
+        return self._weights[self.policy_space.rows(policies)]
 
     def _stream(self, *purpose: int) -> np.random.Generator:
         key = (*self.seed.spawn_key, *purpose)

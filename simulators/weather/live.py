@@ -175,7 +175,7 @@ class WeatherLive(SensorNetwork):
 
     def expected(self, policies: ArrayLike) -> Array:
         """The truth at candidate rows (n,) in the coming hour, (n, 3)."""
-        return self.model.weather[self._nodes(policies)]
+        return self.model.weather[self.nodes[self.policy_space.rows(policies)]]
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The hour, the anomalies and the sensors' condition, from which the run goes on alike."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import FinitePolicySpace
 from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source
@@ -107,6 +107,7 @@ class SensorNetwork(Environment):
     group_units = ("K", "percent", "m/s")
     objective_unit = "degF"
     sense: Literal["minimize", "maximize"] = "maximize"
+    policy_space: FinitePolicySpace
 
     def __init__(
         self,
@@ -154,7 +155,7 @@ class SensorNetwork(Environment):
         self._aside = self._drawn(1, N, int(share * N))
         self.nodes = np.setdiff1d(np.arange(N), self._aside)
         degrees = np.stack([self.stations.lon, self.stations.lat], axis=1)
-        self.policy_space = PolicySpace(
+        self.policy_space = FinitePolicySpace(
             ("lon", "lat"),
             ("degrees", "degrees"),
             candidates=degrees[self.nodes],
@@ -204,7 +205,7 @@ class SensorNetwork(Environment):
 
     def expected(self, policies: ArrayLike) -> Array:
         """What the sensors of candidate rows (n,) read without noise, (n, 3)."""
-        return self.stations.readings[self._nodes(policies)]
+        return self.stations.readings[self.nodes[self.policy_space.rows(policies)]]
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """The perceived temperature, degF, of outcomes (..., 3) that a model may have predicted.
@@ -241,13 +242,6 @@ class SensorNetwork(Environment):
         if self.features == "degrees":
             return np.stack([self.stations.lon[nodes], self.stations.lat[nodes]], axis=1)
         return nodes[:, None].astype(float)
-
-    def _nodes(self, policies: ArrayLike) -> Rows:
-        """The nodes of candidate rows (n,); ValueError if one does not exist."""
-        rows = np.asarray(policies)
-        if not self.policy_space.contains(rows).all():
-            raise ValueError(f"candidate rows must be whole numbers in 0..{len(self.nodes) - 1}")
-        return self.nodes[rows.astype(np.intp)]
 
     def _stream(self, *purpose: int) -> np.random.SeedSequence:
         key = (*self.seed.spawn_key, *purpose)

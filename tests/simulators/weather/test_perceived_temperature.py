@@ -261,7 +261,10 @@ def test_bounds_over_data_leave_out_incomplete_readings():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: perceived_temperature(60, 50, 5, rule="nsw"), "rule='nsw' must be one of .*did you mean 'nws'"),
+        (
+            lambda: perceived_temperature(60, 50, 5, rule="nsw"),
+            "rule='nsw' must be one of .*did you mean 'nws'",
+        ),
         (lambda: perceived_temperature(60, 50, 5, temperature_unit="F"), "unit of temperature='F' must be"),
         (lambda: perceived_temperature(60, 50, 5, wind_unit="knots"), "unit of wind='knots' must be one of"),
         (lambda: derivative_bounds((60, 50)), r"range of temperature \(60, 50\)"),
