@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any, Unpack
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from simulators.contract.validation import choice, number
 from simulators.stations.columns import LAYOUTS, known_layout
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv, read_header
-from simulators.stations.gather import Which
+from simulators.stations.gather import Moment, RepeatedPlaces, TableOptions
 from simulators.stations.iem_asos import is_iem_asos, read_iem_asos
 from simulators.stations.import_report import ImportReport
 from simulators.stations.openweathermap import is_openweathermap, read_openweathermap
@@ -27,23 +27,11 @@ Source = str | os.PathLike[str] | Stations | pd.DataFrame | None
 Found = tuple[Stations, ImportReport]
 
 
-def read_stations(
-    data: Source = None,
-    *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    country: str | None = None,
-    time_zone: str | None = None,
-    box: Sequence[float] | None = None,
-    **which: Unpack[Which],
-) -> Found:
-    """The stations of any source. A file is read once, until it changes.
+class StationOptions(TableOptions, total=False):
+    """Options of `read_stations`, for those who pass them on.
 
-    Parameters
+    Attributes
     ----------
-    data : path, Stations, pandas.DataFrame or None
-        None: the default snapshot.
     format : {"csv", "openweathermap", "iem"}, optional
         Of a file; left out, what its first line tells: a JSON object is OpenWeatherMap's, a header with
         `station` and `valid` the IEM's, anything else delimited text.
@@ -52,12 +40,39 @@ def read_stations(
     country : str, optional
         Two letters: stations of other countries are dropped, where the source tells the country
         (OpenWeatherMap's JSON lines).
-    time_zone : str, optional
-        As for `read_csv`.
     box : (west, south, east, north), optional
         Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
-    **which
-        As for `read_csv`.
+    """
+
+    format: str | None
+    columns: Mapping[str, str] | None
+    units: Mapping[str, str] | None
+    country: str | None
+    box: Sequence[float] | None
+
+
+def read_stations(
+    data: Source = None,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    country: str | None = None,
+    box: Sequence[float] | None = None,
+    time_zone: str | None = None,
+    at: Moment = None,
+    repeated_places: RepeatedPlaces = "keep",
+) -> Found:
+    """The stations of any source. A file is read once, until it changes.
+
+    Parameters
+    ----------
+    data : path, Stations, pandas.DataFrame or None
+        None: the default snapshot.
+    format, columns, units, country, box
+        See `StationOptions`.
+    time_zone, at, repeated_places
+        See `simulators.stations.gather.TableOptions`.
 
     Returns
     -------
@@ -74,7 +89,7 @@ def read_stations(
     for name, mapping in (("columns", columns), ("units", units)):
         if mapping is not None and not isinstance(mapping, Mapping):
             raise ValueError(f"{name}={mapping!r} must map quantities, as in {{wind = ...}}")
-    options = {"time_zone": time_zone, **which}
+    options: TableOptions = {"time_zone": time_zone, "at": at, "repeated_places": repeated_places}
     if data is None:
         found = read_snapshot()
     elif isinstance(data, Stations):
@@ -82,7 +97,7 @@ def read_stations(
         found = data, ImportReport("stations", len(data), len(data), (), rows)
     elif isinstance(data, pd.DataFrame):
         names = [str(name) for name in data.columns]
-        found = from_dataframe(data, *_layout(columns, units, names, "DataFrame"), **options)  # type: ignore[arg-type]
+        found = from_dataframe(data, *_layout(columns, units, names, "DataFrame"), **options)
     elif isinstance(data, str | os.PathLike):
         path = os.path.abspath(data)
         maps = tuple(None if m is None else tuple(m.items()) for m in (columns, units))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from simulators.stations.columns import check_map
-from simulators.stations.gather import Which, gather
+from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
 
@@ -20,8 +20,7 @@ def from_dataframe(
     units: Mapping[str, str],
     *,
     source: str = "DataFrame",
-    time_zone: str | None = None,
-    **which: Unpack[Which],
+    **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
     """The stations that a DataFrame holds.
 
@@ -35,7 +34,7 @@ def from_dataframe(
         As for `simulators.stations.read_csv`.
     source : str
         What messages and the report call the table.
-    time_zone, **which
+    **options
         As for `simulators.stations.read_csv`.
 
     Returns
@@ -57,14 +56,7 @@ def from_dataframe(
             for quantity, column in columns.items()
         }
     )
-    return gather(
-        cells,
-        Journal(np.arange(1, len(frame) + 1)),
-        source=source,
-        units=units,
-        time_zone=time_zone,
-        **which,
-    )
+    return gather(cells, Journal(np.arange(1, len(frame) + 1)), source=source, units=units, **options)
 
 
 def _plain(column: pd.Series) -> pd.Series:

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simulators.stations.columns import check_map
-from simulators.stations.gather import Which, gather
+from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
 from simulators.stations.text_file import lines
@@ -140,8 +140,7 @@ def from_table(
     units: Mapping[str, str],
     *,
     source: str,
-    time_zone: str | None = None,
-    **which: Unpack[Which],
+    **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
     """The stations of a table that has been read; see `read_csv` for parameters and errors."""
     check_map(columns, units, table.header, source, f"row {table.header_row}: ")
@@ -149,14 +148,7 @@ def from_table(
     journal.note("dropped", table.ragged, f"row has not the {len(table.header)} cells of the header")
     cells = table.cells[list(columns.values())]
     cells.columns = pd.Index(list(columns))
-    return gather(
-        cells,
-        journal,
-        source=source,
-        units=units,
-        time_zone=time_zone,
-        **which,
-    )
+    return gather(cells, journal, source=source, units=units, **options)
 
 
 def read_csv(
@@ -167,8 +159,7 @@ def read_csv(
     delimiter: str | None = None,
     comment: str = "#",
     encoding: str = "utf-8",
-    time_zone: str | None = None,
-    **which: Unpack[Which],
+    **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
     """Read stations from delimited text, plain or gzip.
 
@@ -190,11 +181,8 @@ def read_csv(
         Lines that begin with it are no data; "" for none.
     encoding : str
         Of the text.
-    time_zone : str, optional
-        Of times without an offset, such as `"America/Chicago"`; left out, they count as UTC, and the report
-        says so.
-    **which
-        `at` and `repeated_places`: see `simulators.stations.gather.Which`.
+    **options
+        `time_zone`, `at` and `repeated_places`: see `simulators.stations.gather.TableOptions`.
 
     Returns
     -------
@@ -210,11 +198,4 @@ def read_csv(
         dropped; one line that names the file and the row.
     """
     table = read_table(path, delimiter=delimiter, comment=comment, encoding=encoding)
-    return from_table(
-        table,
-        columns,
-        units,
-        source=os.fspath(path),
-        time_zone=time_zone,
-        **which,
-    )
+    return from_table(table, columns, units, source=os.fspath(path), **options)

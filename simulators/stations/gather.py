@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ RepeatedPlaces = Literal["keep", "drop"]
 
 
 class Which(TypedDict, total=False):
-    """Which of several readings or stations an import keeps: keywords that all importers take.
+    """Which of several readings or stations an import keeps: options of all importers.
 
     Attributes
     ----------
@@ -42,6 +42,19 @@ class Which(TypedDict, total=False):
 
     at: Moment
     repeated_places: RepeatedPlaces
+
+
+class TableOptions(Which, total=False):
+    """Options of the importers of tables.
+
+    Attributes
+    ----------
+    time_zone : str, optional
+        Of times without an offset, such as `"America/Chicago"`; left out, they count as UTC, and the report
+        says so.
+    """
+
+    time_zone: str | None
 
 
 MOST_HUMIDITY = 110.0
@@ -58,14 +71,15 @@ def gather(
     source: str,
     units: Mapping[str, str],
     time_zone: str | None = None,
-    **which: Unpack[Which],
+    at: Moment = None,
+    repeated_places: RepeatedPlaces = "keep",
 ) -> tuple[Stations, ImportReport]:
     """The stations that a table holds, and what became of its rows.
 
     Parameters
     ----------
     cells : pandas.DataFrame
-        Columns named by quantity (`column_map.QUANTITIES`), text or numbers.
+        Columns named by quantity (`columns.QUANTITIES`), text or numbers.
     journal : Journal
         Of the same rows, some of which may be dropped already.
     source : str
@@ -73,23 +87,11 @@ def gather(
     units : mapping
         The unit of each quantity; of `time`: `"unix"`, a format of `strptime`, or left out for ISO
         8601.
-    time_zone : str, optional
-        Of times without an offset; left out, they count as UTC and the report says so.
-    **which
-        See `Which`.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-
-    Raises
-    ------
-    ValueError
-        No rows, or all of them dropped; unknown time zone or moment.
+    time_zone, at, repeated_places
+        See `TableOptions`.
     """
-    repeated_places = choice("repeated_places", which.get("repeated_places", "keep"), ("keep", "drop"))
-    moment = _moment(which.get("at"))
+    choice("repeated_places", repeated_places, ("keep", "drop"))
+    moment = _moment(at)
     if not len(cells):
         raise ValueError(f"{source}: row 1: there are no rows of data")
     ids = stripped(cells["id"]) if "id" in cells else pd.Series(journal.rows.astype(str), index=cells.index)

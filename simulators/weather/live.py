@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from simulators.arrays import Array
 from simulators.contract.environment import Outcomes, Seed, SimulationError
 from simulators.contract.validation import number
-from simulators.stations.any_source import Source
-from simulators.stations.gather import Moment
 from simulators.weather.model import DRIFT, WeatherModel
-from simulators.weather.perceived_temperature import Rule
-from simulators.weather.sensor_network import NOISE_VARIANCE, Features, SensorNetwork
+from simulators.weather.sensor_network import NetworkOptions, SensorNetwork
 
 PILOT_HOURS, PILOT_READINGS = 200, 5
 """Length of the run that kernels are learned from, and the sensors looked at in each of its hours."""
@@ -35,8 +32,6 @@ class WeatherLive(SensorNetwork):
 
     Parameters
     ----------
-    data, format, columns, units, country, time_zone, at, box, rule, features, neighbours, noise_variance
-        As for `SensorNetwork`. The readings are the weather of hour 0.
     sensors : int, default 500
         As many stations, drawn from the seed, make up the network; all, where there are fewer.
     flow : (float, float), default (8, 3)
@@ -47,6 +42,8 @@ class WeatherLive(SensorNetwork):
         Mean hours until a channel of a sensor dies, until a sensor falls silent, and until it works again.
     seed : int or numpy.random.SeedSequence, default 0
         Of the network and its weather.
+    **network
+        As for `SensorNetwork`, without a `set_aside_share`. The readings are the weather of hour 0.
 
     Raises
     ------
@@ -67,18 +64,6 @@ class WeatherLive(SensorNetwork):
     def __init__(
         self,
         *,
-        data: Source = None,
-        format: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        units: Mapping[str, str] | None = None,
-        country: str | None = None,
-        time_zone: str | None = None,
-        at: Moment = None,
-        box: Sequence[float] | None = None,
-        rule: Rule = "nws",
-        features: Features = "sphere",
-        neighbours: int | None = None,
-        noise_variance: ArrayLike = NOISE_VARIANCE,
         sensors: int = 500,
         flow: Sequence[float] = (8.0, 3.0),
         memory: float = 36.0,
@@ -86,24 +71,9 @@ class WeatherLive(SensorNetwork):
         sensor_life: float = 2000.0,
         repair: float = 24.0,
         seed: int | np.random.SeedSequence = 0,
+        **network: Unpack[NetworkOptions],
     ) -> None:
-        super().__init__(
-            data=data,
-            format=format,
-            columns=columns,
-            units=units,
-            country=country,
-            time_zone=time_zone,
-            at=at,
-            box=box,
-            rule=rule,
-            features=features,
-            neighbours=neighbours,
-            noise_variance=noise_variance,
-            set_aside_share=0.0,
-            sensors=sensors,
-            seed=seed,
-        )
+        super().__init__(set_aside_share=0.0, sensors=sensors, seed=seed, **network)
         self._settings: dict[str, Any] = {
             "noise_variance": self.noise_variances,
             "flow": _flow(flow),

@@ -6,9 +6,8 @@ the objective is the perceived temperature, a general composition (Definition 2)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +17,7 @@ from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import FinitePolicySpace
 from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
 from simulators.stations import Stations, read_stations
-from simulators.stations.any_source import Source
-from simulators.stations.gather import Moment
+from simulators.stations.any_source import Source, StationOptions
 from simulators.weather.derivative_bounds import derivative_bounds_at
 from simulators.weather.perceived_temperature import (
     RULES,
@@ -44,6 +42,16 @@ NOISE_VARIANCE = (0.04, 0.03, 0.005)
 """Of the paper's authors: K^2, percent^2, (m/s)^2."""
 
 
+class NetworkOptions(StationOptions, total=False):
+    """Options that `SensorNetwork` shares with networks of other kinds; each is documented there."""
+
+    data: Source
+    rule: Rule
+    features: Features
+    neighbours: int | None
+    noise_variance: ArrayLike
+
+
 class SensorNetwork(Environment):
     """Weather stations, read one a round; a random third is set aside to learn kernels from.
 
@@ -54,20 +62,7 @@ class SensorNetwork(Environment):
     Parameters
     ----------
     data : path, Stations, pandas.DataFrame or None, default None
-        Whose readings; None is the snapshot that comes with the package. See
-        `simulators.stations.read_stations` for this and the next six.
-    format : {"csv", "openweathermap", "iem"}, optional
-        Of a file; left out, told from its first line.
-    columns, units : mapping, optional
-        Which column holds what, in which unit; left out, where the header is known.
-    country : str, optional
-        Two letters; drops other countries' stations from OpenWeatherMap's JSON lines.
-    time_zone : str, optional
-        Of times without an offset.
-    at : str or datetime, optional
-        Which of several readings of a station; left out, the latest.
-    box : (west, south, east, north), optional
-        Degrees; drops the stations outside.
+        Whose readings; None is the snapshot that comes with the package.
     rule : {"nws", "paper"}, default "nws"
         Of the perceived temperature.
     features : {"sphere", "degrees", "graph"}, default "sphere"
@@ -85,6 +80,9 @@ class SensorNetwork(Environment):
         As many stations, drawn from the seed, make up the network; left out, all.
     seed : int or numpy.random.SeedSequence, default 0
         Of the draws above.
+    **stations
+        How to read `data`: `format`, `columns`, `units`, `country`, `box`, `time_zone`, `at` and
+        `repeated_places`, as in `simulators.stations.read_stations`.
 
     Raises
     ------
@@ -113,13 +111,6 @@ class SensorNetwork(Environment):
         self,
         *,
         data: Source = None,
-        format: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        units: Mapping[str, str] | None = None,
-        country: str | None = None,
-        time_zone: str | None = None,
-        at: Moment = None,
-        box: Sequence[float] | None = None,
         rule: Rule = "nws",
         features: Features = "sphere",
         neighbours: int | None = None,
@@ -127,6 +118,7 @@ class SensorNetwork(Environment):
         set_aside_share: float = 1.0 / 3.0,
         sensors: int | None = None,
         seed: int | np.random.SeedSequence = 0,
+        **stations: Unpack[StationOptions],
     ) -> None:
         self.rule: Rule = choice("rule", rule, RULES)
         self.features: Features = choice("features", features, FEATURES)
@@ -135,16 +127,7 @@ class SensorNetwork(Environment):
         if share >= 1:
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = seed_sequence(seed)
-        found, self.report = read_stations(
-            data,
-            format=format,
-            columns=columns,
-            units=units,
-            country=country,
-            time_zone=time_zone,
-            at=at,
-            box=box,
-        )
+        found, self.report = read_stations(data, **stations)
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
         self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
