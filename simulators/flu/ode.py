@@ -255,24 +255,6 @@ class FluODE(Environment):
             return self._last[1][None].copy()
         return self._sick_days(self._simulate(x)[0])
 
-    def effective_r(self, policy: ArrayLike) -> float:
-        """The reproduction number at the start of a season, by the next-generation matrix.
-
-        Parameters
-        ----------
-        policy : (d,) array-like
-            Coverage (vaccination) or removal rates above zero (treatment).
-
-        Returns
-        -------
-        float
-            Spectral radius of `beta_ij S_i / (N_j removal_j)` (Diekmann, Heesterbeek & Metz 1990).
-        """
-        x = np.asarray(policy, dtype=float)
-        if self.vaccinates:
-            return _radius((1 - self.efficacy * x)[:, None] * self.beta) * self.infectious_period
-        return _radius(self.beta / (x + tables.INFECTED_DEATH_RATE))
-
     def _simulate(self, x: Array, record: bool = False) -> tuple[sir.Epidemic, Array]:
         """The epidemics under (n, d) policies, and the (J, n) susceptible on day 0."""
         n = len(x)

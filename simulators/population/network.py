@@ -6,7 +6,6 @@ meets on a day.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simulators.arrays import Array
-from simulators.population.pairs import Keys, key
+from simulators.population.pairs import Keys
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -157,58 +156,16 @@ class ContactNetwork:
         return graph
 
 
-def from_pairs(
-    layers: Mapping[str, tuple[Integers, Integers]],
-    group: Groups,
-    groups: tuple[str, ...],
-    weights: Mapping[str, float] | None = None,
-) -> ContactNetwork:
-    """The network of given pairs.
-
-    Parameters
-    ----------
-    layers : mapping of str to a pair of (M,) int arrays
-        The two persons of each of the M contacts of a layer, in any order, without repetition.
-    group : (N,) array
-        Index of each person's group.
-    groups : tuple of str
-        Names of the groups.
-    weights : mapping of str to float, optional
-        1 for every layer by default.
-
-    Returns
-    -------
-    ContactNetwork
-    """
-    N = len(group)
-    return ContactNetwork(
-        layers={name: symmetric(N, *ends) for name, ends in layers.items()},
-        weights={name: 1.0 if weights is None else float(weights[name]) for name in layers},
-        group=np.asarray(group, dtype=np.int8),
-        groups=tuple(groups),
-    )
-
-
-def symmetric(N: int, first: NDArray[np.integer], second: NDArray[np.integer]) -> csr_array:
-    """The (N, N) matrix with a one for either direction of each pair.
+def symmetric(N: int, keys: Keys) -> csr_array:
+    """The (N, N) int8 matrix with a one for either direction of each pair; indices are sorted within rows.
 
     Parameters
     ----------
     N : int
         Persons.
-    first, second : (M,) int arrays
-        The pairs, each once, no one with himself.
-
-    Returns
-    -------
-    (N, N) csr_array of int8
-        Indices are sorted within rows.
+    keys : (M,) array
+        Of the pairs (see `simulators.population.pairs`), each once, no one with himself, in any order.
     """
-    return symmetric_from_keys(N, key(np.asarray(first), np.asarray(second), N))
-
-
-def symmetric_from_keys(N: int, keys: Keys) -> csr_array:
-    """The same of the keys of the pairs (see `simulators.population.pairs`), in any order."""
     # Sorting the keys of both directions is faster than SciPy's conversion, which jumps about in memory.
     directed = np.sort(np.concatenate((keys, keys % N * N + keys // N)))
     starts = np.searchsorted(directed, np.arange(N + 1, dtype=np.int64) * N).astype(np.int32)

@@ -22,7 +22,7 @@ from simulators.contract.validation import choice, number, per_group, seed_seque
 from simulators.population import households, survey, tables, venues
 from simulators.population.ages import ages, group_shares
 from simulators.population.asked_contacts import ask
-from simulators.population.network import LARGEST_GRAPH, ContactNetwork, symmetric_from_keys
+from simulators.population.network import LARGEST_GRAPH, ContactNetwork, symmetric
 from simulators.population.pairs import Keys, choose, count, fill, within
 from simulators.population.survey import SETTINGS
 
@@ -194,7 +194,7 @@ def build_population(
             could_meet = within(taking_part, rosters[setting].place, N)
             met = choose(could_meet, edges, asked_group, N, rng[setting])
         others = fill(met, edges, taking_part, asked_group, N, rng[setting])
-        layers[setting] = symmetric_from_keys(N, np.concatenate((met, others)))
+        layers[setting] = symmetric(N, np.concatenate((met, others)))
 
     network = ContactNetwork(layers, layer_weights, group, table.groups, asked)
     if N >= SMALLEST_MATCHED:

@@ -112,7 +112,7 @@ class WeatherLive(SensorNetwork):
     @cached_property
     def bounds(self) -> Array:
         """The B_j of Definition 2 over the pilot run: degF per K, per percent, per m/s."""
-        return self._bounds_over(self.set_aside[1])
+        return self.perceived.bounds(*self.set_aside[1].T)
 
     def step(self, policy: Any) -> Outcomes:
         """Read a sensor, then let an hour pass.

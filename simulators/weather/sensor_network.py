@@ -18,13 +18,7 @@ from simulators.contract.policy_space import FinitePolicySpace
 from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source, StationOptions
-from simulators.weather.derivative_bounds import derivative_bounds_at
-from simulators.weather.perceived_temperature import (
-    RULES,
-    Rule,
-    perceived_temperature,
-    perceived_temperature_gradient,
-)
+from simulators.weather.perceived_temperature import PerceivedTemperature, Rule
 from simulators.weather.sensor_graph import connected_neighbours, graph_of
 from simulators.weather.sphere import points_on_sphere
 
@@ -120,7 +114,7 @@ class SensorNetwork(Environment):
         seed: int | np.random.SeedSequence = 0,
         **stations: Unpack[StationOptions],
     ) -> None:
-        self.rule: Rule = choice("rule", rule, RULES)
+        self.perceived = PerceivedTemperature(rule, "K", "m/s")
         self.features: Features = choice("features", features, FEATURES)
         self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
         share = number("set_aside_share", set_aside_share, least=0)
@@ -160,7 +154,7 @@ class SensorNetwork(Environment):
     @cached_property
     def bounds(self) -> Array:
         """The B_j of Definition 2 over the stations' readings: degF per K, per percent, per m/s."""
-        return self._bounds_over(self.stations.readings)
+        return self.perceived.bounds(*self.stations.readings.T)
 
     def step(self, policy: Any) -> Outcomes:
         """Read a sensor.
@@ -196,7 +190,7 @@ class SensorNetwork(Environment):
         Wind below 0 counts as 0 and humidity is clipped to 0..100; nan where a group is missing.
         """
         y = np.asarray(outcomes, dtype=float)
-        felt = perceived_temperature(*np.moveaxis(y, -1, 0), **self._system)
+        felt = self.perceived(*np.moveaxis(y, -1, 0))
         return np.where(np.isnan(y).any(axis=-1), np.nan, felt)
 
     def gradient(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
@@ -205,15 +199,8 @@ class SensorNetwork(Environment):
         degF per K, per percent and per m/s, shape (..., 3); nan where a group is missing.
         """
         y = np.asarray(outcomes, dtype=float)
-        slopes = perceived_temperature_gradient(*np.moveaxis(y, -1, 0), **self._system)
+        slopes = self.perceived.gradient(*np.moveaxis(y, -1, 0))
         return np.where(np.isnan(y).any(axis=-1, keepdims=True), np.nan, slopes)
-
-    @property
-    def _system(self) -> dict[str, Any]:
-        return {"rule": self.rule, "temperature_unit": "K", "wind_unit": "m/s"}
-
-    def _bounds_over(self, readings: Array) -> Array:
-        return derivative_bounds_at(*readings.T, **self._system)
 
     def _info(self, row: int) -> dict[str, Any]:
         return {"id": str(self.stations.ids[self.nodes[row]])}

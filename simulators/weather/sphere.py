@@ -69,28 +69,3 @@ def arc_of_chord(chord: ArrayLike) -> Array:
         raise ValueError(f"a chord must be within 0..{2 * EARTH_RADIUS:g} km")
     arc: Array = 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(half, 1.0))
     return arc
-
-
-def chord_of_arc(arc: ArrayLike) -> Array:
-    """The straight-line distance of points whose great-circle distance is known.
-
-    Parameters
-    ----------
-    arc : array_like
-        km, from 0 to half the Earth's circumference.
-
-    Returns
-    -------
-    array of the same shape
-        km: what a length scale of so many km along the ground is on the points.
-
-    Raises
-    ------
-    ValueError
-        An arc that is not the shortest way between any two points.
-    """
-    half = np.asarray(arc, dtype=float) / (2.0 * EARTH_RADIUS)
-    if not ((half >= 0.0) & (half <= np.pi / 2.0 * (1.0 + 1e-12))).all():
-        raise ValueError(f"an arc must be within 0..{np.pi * EARTH_RADIUS:.6g} km")
-    chord: Array = 2.0 * EARTH_RADIUS * np.sin(half)
-    return chord

@@ -9,7 +9,8 @@ import pytest
 from simulators import FluODE
 from simulators.flu.season.model import FluModel
 from simulators.population import survey
-from simulators.population.network import from_pairs
+from simulators.population.network import ContactNetwork, symmetric
+from simulators.population.pairs import key
 from simulators.population.population import Population, build_population
 
 MISTRY = survey.CONTACTS["mistry-2021-oregon"][5]
@@ -22,6 +23,7 @@ def town(group, *pairs, layer="community"):
     group = np.array(group, dtype=np.int8)
     ends = np.array(pairs, dtype=np.int32).reshape(-1, 2)
     nowhere = np.full(len(group), -1, dtype=np.int32)
+    contacts = symmetric(len(group), key(ends[:, 0], ends[:, 1], len(group)))
     return Population(
         age=np.array([10, 30, 55, 67, 75], dtype=np.int8)[group],
         group=group,
@@ -29,7 +31,7 @@ def town(group, *pairs, layer="community"):
         household=np.zeros(len(group), dtype=np.int32),
         school_class=nowhere,
         workplace=nowhere,
-        network=from_pairs({layer: (ends[:, 0], ends[:, 1])}, group, GROUPS),
+        network=ContactNetwork({layer: contacts}, {layer: 1.0}, group, GROUPS),
     )
 
 
