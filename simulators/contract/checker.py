@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student_t
 
+from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 from simulators.contract.findings import FAULTS, Findings, said
 from simulators.contract.policy_space import PolicySpace
@@ -349,7 +349,7 @@ class _Checker(Findings):
         if here is not None and not np.array_equal(here, np.asarray(there), equal_nan=True):
             self.find(f"{what} gives another step for the same seed")
 
-    def values(self, policy: Any, seed: Any) -> NDArray[np.float64] | None:
+    def values(self, policy: Any, seed: Any) -> Array | None:
         """The observations of a step after a reset; None when there are none of the right shape."""
         outcomes = self.step(policy, seed)
         return None if outcomes is None else np.asarray(outcomes.values, dtype=float)

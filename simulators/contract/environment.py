@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from simulators.arrays import Array
 
 if TYPE_CHECKING:
     from simulators.contract.policy_space import PolicySpace
@@ -60,8 +62,8 @@ class Outcomes:
         Anything else worth keeping (rates, curves). Agents never see it.
     """
 
-    values: NDArray[np.float64]
-    noise_variance: NDArray[np.float64] | None = None
+    values: Array
+    noise_variance: Array | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -113,7 +115,7 @@ class Environment(ABC):
     has_memory: bool = False
     lives: bool = False
     name: str = ""
-    current_policy: NDArray[np.float64] | None = None
+    current_policy: Array | None = None
     current_policy_label: str = ""
 
     _rng: np.random.Generator | None = None
@@ -161,7 +163,7 @@ class Environment(ABC):
         return None
 
     @property
-    def set_aside(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def set_aside(self) -> tuple[Array, Array] | None:
         """Measurements outside the candidates, from which kernels may be learned; None without any.
 
         Returns
@@ -195,7 +197,7 @@ class Environment(ABC):
             The simulation failed; carries the policy and the seed.
         """
 
-    def expected(self, policies: ArrayLike) -> NDArray[np.float64]:
+    def expected(self, policies: ArrayLike) -> Array:
         """The noise-free outcomes `f_j(x)` of many policies.
 
         Parameters
@@ -217,7 +219,7 @@ class Environment(ABC):
         """
         raise NotImplementedError(f"{self.name}: the noise-free outcomes are unknown")
 
-    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> NDArray[np.float64]:
+    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """The objective `g` of outcomes; the sum weighted by `weights` unless overridden.
 
         Parameters
@@ -241,10 +243,10 @@ class Environment(ABC):
             if weights.shape != (len(rows), J):
                 raise ValueError(f"weights must have shape {(len(rows), J)}; it has {weights.shape}")
             values = values * weights.reshape(*values.shape[:-1], J)
-        total: NDArray[np.float64] = values.sum(axis=-1)
+        total: Array = values.sum(axis=-1)
         return total
 
-    def weights(self, policies: ArrayLike) -> NDArray[np.float64] | None:
+    def weights(self, policies: ArrayLike) -> Array | None:
         """The weights `g_j(x)` of a linear composition (Definition 1).
 
         Parameters

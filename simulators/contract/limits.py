@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask
 from simulators.contract.projection import project
 
 TOLERANCE = 1e-9
@@ -42,7 +41,7 @@ class Limits:
             None if constraint is None else LinearConstraint(self.A, self.row_lower, self.row_upper)
         )
 
-    def satisfied(self, x: Array) -> NDArray[np.bool_]:
+    def satisfied(self, x: Array) -> Mask:
         """Which rows of x (n, d) are feasible, (n,)."""
         feasible = np.isfinite(x).all(axis=1)
         feasible &= (_excess(x, self.lower, self.upper) <= 0).all(axis=1)

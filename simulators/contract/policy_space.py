@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask, Rows
 from simulators.contract.limits import Limits
 
 
@@ -123,7 +123,7 @@ class PolicySpace:
         """
         raise NotImplementedError
 
-    def contains(self, policies: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, policies: ArrayLike) -> Mask:
         """Which policies are feasible, within 1e-9 relative, (n,)."""
         raise NotImplementedError
 
@@ -193,7 +193,7 @@ class BoundedPolicySpace(PolicySpace):
         self._limits.explain(x)
         return x
 
-    def contains(self, policies: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, policies: ArrayLike) -> Mask:
         """Which policies (n, d) are feasible, (n,)."""
         return self._limits.satisfied(self.resolve(policies))
 
@@ -245,14 +245,14 @@ class FinitePolicySpace(PolicySpace):
             raise ValueError(f"candidate row {value} is outside 0..{self.size - 1}")
         return int(value)
 
-    def contains(self, policies: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, policies: ArrayLike) -> Mask:
         """Which candidate rows (n,) exist and are feasible, (n,)."""
         rows = _line(policies)
         whole = np.equal(rows, np.floor(rows)) & (rows >= 0) & (rows < self.size)
         index = np.where(whole, rows, 0).astype(int)
         return np.asarray(whole & self._limits.satisfied(self.candidates[index]), dtype=bool)
 
-    def rows(self, policies: ArrayLike) -> NDArray[np.intp]:
+    def rows(self, policies: ArrayLike) -> Rows:
         """Candidate rows (n,), feasible or not, as integers; ValueError if one does not exist."""
         rows = _line(policies)
         if not (np.equal(rows, np.floor(rows)) & (rows >= 0) & (rows < self.size)).all():

@@ -140,16 +140,3 @@ def whole(name: str, value: Any, *, least: int = 1) -> int:
     if x != np.floor(x):
         raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
     return int(x)
-
-
-def seed_sequence(seed: Any) -> np.random.SeedSequence:
-    """The seed of a world as a sequence from which streams are spawned.
-
-    Raises
-    ------
-    ValueError
-        Neither a SeedSequence nor a whole number >= 0.
-    """
-    if isinstance(seed, np.random.SeedSequence):
-        return seed
-    return np.random.SeedSequence(whole("seed", seed, least=0))

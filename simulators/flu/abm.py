@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
 from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import number, per_group, whole
@@ -51,7 +51,7 @@ class Season:
     sick_days: Array
     attack_rate: Array
     infectious: NDArray[np.int64]
-    immune: NDArray[np.bool_]
+    immune: Mask
 
 
 class FluABM(Environment):
@@ -199,7 +199,7 @@ class FluABM(Environment):
             "initial_infected": initial_infected,
             "days": days,
         }
-        self._immune: list[NDArray[np.bool_] | None] = [None] * self.replicates
+        self._immune: list[Mask | None] = [None] * self.replicates
         self.model(self.policy_space.bounds.lb, seed=0)  # refuses what is wrong with the options
 
     def reset(self, seed: Seed = None) -> None:
@@ -207,7 +207,7 @@ class FluABM(Environment):
         super().reset(seed)
         self._immune = [None] * self.replicates
 
-    def model(self, policy: Any, seed: int, immune: NDArray[np.bool_] | None = None) -> FluModel:
+    def model(self, policy: Any, seed: int, immune: Mask | None = None) -> FluModel:
         """The Mesa model of a season on its day 0.
 
         Parameters
@@ -352,7 +352,7 @@ class FluABM(Environment):
         pooled: Array = np.mean(variances, axis=0)
         return pooled
 
-    def _season(self, x: Array, seed: int, immune: NDArray[np.bool_] | None) -> Season:
+    def _season(self, x: Array, seed: int, immune: Mask | None) -> Season:
         model = self.model(x, seed, immune)
         model.run_model()
         curve = np.zeros((model.days + 1, len(self.groups)), dtype=np.int64)

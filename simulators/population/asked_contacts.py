@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers
 from simulators.contract.validation import choice, nonnegative_matrix
 from simulators.population import survey
 from simulators.population.network import AskedContacts
@@ -21,7 +20,7 @@ from simulators.population.survey import SETTINGS
 from simulators.population.tables import EMPLOYED, FIRST_AGES, group_of_age
 
 
-def ask(contacts: Any, groups: int, sizes: NDArray[np.integer], homes: NDArray[np.integer]) -> AskedContacts:
+def ask(contacts: Any, groups: int, sizes: Integers, homes: Integers) -> AskedContacts:
     """The contacts that a population is asked to have.
 
     A matrix without settings is divided in the proportions of Mistry 2021, pair of groups by pair of groups,

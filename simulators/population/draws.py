@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers, Rows
 
 Words = NDArray[np.uint64]
 
@@ -22,7 +22,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
-def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.integer]) -> Words:
+def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: Integers) -> Words:
     """One 64-bit word for each counter under its key.
 
     Parameters
@@ -50,16 +50,8 @@ def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.in
     return x
 
 
-def stream(seed: int, purpose: int) -> np.uint64:
-    """The key under which a seed draws for one purpose.
-
-    Parameters
-    ----------
-    seed : int
-        0 to 2**64 - 1.
-    purpose : int
-        A number for what is drawn, not negative.
-    """
+def purpose_key(seed: int, purpose: int) -> np.uint64:
+    """The key under which a seed, 0 to 2**64 - 1, draws for one purpose, a number not negative."""
     return np.uint64(words(np.array([seed], dtype=np.uint64), np.array([purpose]))[0])
 
 
@@ -79,7 +71,7 @@ def limits(probabilities: Array) -> Words:
     return np.minimum((probabilities + 2.0**-52) * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
 
 
-def smallest(draws: Words, members: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+def smallest(draws: Words, members: Rows, n: int) -> Rows:
     """The `n` members with the smallest draws: for a larger `n`, these and more.
 
     Parameters

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask
 from simulators.population.tables import ADULT, FAMILIES, TWO_PARENTS
 
 GENERATION = 28.0
@@ -120,7 +120,7 @@ def _children(sizes: NDArray[np.int64], n_children: int, rng: np.random.Generato
     )
 
 
-def _anchors(sizes: NDArray[np.int64], family: NDArray[np.bool_], rng: np.random.Generator) -> Array:
+def _anchors(sizes: NDArray[np.int64], family: Mask, rng: np.random.Generator) -> Array:
     """The age about which each household's adults are."""
     young = rng.random(len(sizes)) < YOUNG_HOUSEHOLDS
     z = rng.standard_normal(len(sizes))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Persons, Rows
 from simulators.population.pairs import Keys
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Integers = NDArray[np.int32]
 Groups = NDArray[np.int8]
 
 LARGEST_GRAPH = 20_000
@@ -62,7 +61,7 @@ class ContactNetwork:
         """Number of persons N."""
         return len(self.group)
 
-    def degrees(self) -> Integers:
+    def degrees(self) -> Persons:
         """How many contacts each person has in all layers, (N,)."""
         total = np.zeros(self.persons, dtype=np.int32)
         for layer in self.layers.values():
@@ -174,7 +173,7 @@ def symmetric(N: int, keys: Keys) -> csr_array:
     return csr_array((np.ones(len(indices), dtype=np.int8), indices, starts), shape=(N, N))
 
 
-def pairs(layer: csr_array) -> tuple[Integers, Integers]:
+def pairs(layer: csr_array) -> tuple[Persons, Persons]:
     """The pairs of a layer, each once: (M,) lower and (M,) higher persons."""
     rows = np.repeat(np.arange(layer.shape[0], dtype=np.int32), np.diff(layer.indptr))
     upper = rows < layer.indices
@@ -224,7 +223,7 @@ class AskedContacts:
     """
 
     groups: tuple[str, ...]
-    parent: NDArray[np.intp]
+    parent: Rows
     sizes: Array
     given: Array
     flows: dict[str, Array]

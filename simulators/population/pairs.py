@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from simulators.arrays import Integers
+
 Keys = NDArray[np.int64]
-Integers = NDArray[np.integer]
 
 ENUMERATE = 4
 """Where fewer than this many times the pairs wanted are possible, all are listed instead of drawn again."""

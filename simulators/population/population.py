@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
-from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.validation import choice, number, per_group, whole
 from simulators.population import households, survey, tables, venues
 from simulators.population.ages import ages, group_shares
 from simulators.population.asked_contacts import ask
@@ -158,7 +159,8 @@ def build_population(
     if number("tolerance", tolerance, least=0) > 1:
         raise ValueError(f"tolerance={tolerance!r} must be a share, 0..1")
     layer_weights = _layer_weights(weights)
-    rng = _streams(seed)
+    world = seed_sequence(seed)
+    rng = {name: np.random.default_rng(child(world, i)) for i, name in enumerate((*SETTINGS, "jobs"))}
 
     by_age = ages(N, groups, group_shares(groups, contacts, age_shares))
     age, household = households.settle(by_age, size_shares, rng["household"])
@@ -208,15 +210,6 @@ def build_population(
         workplace=workplaces.by_person(N),
         network=network,
     )
-
-
-def _streams(seed: int | np.random.SeedSequence) -> dict[str, np.random.Generator]:
-    """A generator for each setting, and one for who works."""
-    given = seed_sequence(seed)
-    # A copy, since spawning from a sequence would change it.
-    fresh = np.random.SeedSequence(given.entropy, spawn_key=given.spawn_key, pool_size=given.pool_size)
-    names = (*SETTINGS, "jobs")
-    return dict(zip(names, map(np.random.default_rng, fresh.spawn(len(names))), strict=True))
 
 
 def _refuse(off: float, where: str, tolerance: float) -> None:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulators.arrays import Array, Integers, Mask
 from simulators.population.tables import ADULT, EMPLOYED, ENROLLED, OLDEST, SCHOOL_LEVELS, WORKPLACE_EXPONENT
-
-Integers = NDArray[np.integer]
 
 STAFF_CONTACTS = 0.6
 """Share of a class that a teacher meets on a day: it decides how many staff the contacts asked need."""
@@ -41,7 +40,7 @@ class Roster:
         return places
 
 
-def employed(age: Integers, rng: np.random.Generator) -> NDArray[np.bool_]:
+def employed(age: Integers, rng: np.random.Generator) -> Mask:
     """Who works, (N,)."""
     return rng.random(len(age)) < EMPLOYED[age]
 
@@ -82,8 +81,8 @@ def staff(
     pupils: Roster,
     age: Integers,
     group: Integers,
-    meetings: NDArray[np.float64],
-    available: NDArray[np.bool_],
+    meetings: Array,
+    available: Mask,
     class_size: int,
     rng: np.random.Generator,
 ) -> Roster:

@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
-
-Mask = NDArray[np.bool_]
+from simulators.arrays import Array, Mask
 
 MISSING_WORDS = r"(?i:|m|na|n/a|nan|nat|null|none|missing|-+|\?+|/+(kt|mps|kmh)?)"
 """Words for missing; M is the IEM's, slashes are those of METAR reports."""

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simulators.arrays import Mask
 from simulators.stations.columns import check_map
 from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
@@ -44,7 +45,7 @@ class Table:
     comments: tuple[str, ...]
     cells: pd.DataFrame
     rows: NDArray[np.int64]
-    ragged: NDArray[np.bool_]
+    ragged: Mask
 
 
 def read_table(

@@ -23,7 +23,6 @@ from simulators.stations.station_set import LIMITS, Stations
 from simulators.stations.unit_check import suspicion
 from simulators.stations.units import convert, relative_humidity
 
-Mask = NDArray[np.bool_]
 Moment = str | datetime.datetime | np.datetime64 | None
 RepeatedPlaces = Literal["keep", "drop"]
 

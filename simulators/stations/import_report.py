@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simulators.arrays import Mask
+
 Action = Literal["dropped", "clipped", "changed", "noted"]
 
 FIRST_ROWS = 5
@@ -86,7 +88,7 @@ class ImportReport:
         """
         return {name: value for name, value in asdict(self).items() if name != "station_rows"}
 
-    def without(self, dropped: NDArray[np.bool_], reason: str) -> ImportReport:
+    def without(self, dropped: Mask, reason: str) -> ImportReport:
         """The report after some of its stations were dropped as well.
 
         Parameters
@@ -128,7 +130,7 @@ class Journal:
         self.alive = np.ones(len(rows), dtype=bool)
         self.findings: list[Finding] = []
 
-    def note(self, action: Action, which: NDArray[np.bool_], reason: str) -> None:
+    def note(self, action: Action, which: Mask, reason: str) -> None:
         """Record what was done to rows that are still there; `dropped` ends them."""
         rows = self.rows[which & self.alive]
         if action == "dropped":

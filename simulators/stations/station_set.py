@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask, Rows
 
 LIMITS = {
     "lon": (-180.0, 180.0),
@@ -112,7 +112,7 @@ class Stations:
         lon = np.unique(self.lon)
         return bool(len(lon) > 1 and np.diff(lon).max() > 360.0 - (lon[-1] - lon[0]))
 
-    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_] | list[int]) -> Stations:
+    def take(self, rows: Rows | Mask | list[int]) -> Stations:
         """The stations of some rows.
 
         Parameters
@@ -131,7 +131,7 @@ class Stations:
         """
         return Stations(*(getattr(self, field.name)[rows] for field in fields(self)))
 
-    def inside(self, west: float, south: float, east: float, north: float) -> NDArray[np.bool_]:
+    def inside(self, west: float, south: float, east: float, north: float) -> Mask:
         """Which stations are in a box, which crosses the antimeridian if `west` exceeds `east`.
 
         Parameters

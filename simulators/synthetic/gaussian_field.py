@@ -15,13 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 from sklearn.gaussian_process.kernels import RBF, Kernel
 
-from simulators.arrays import Array
-
-Rows = NDArray[np.intp]
+from simulators.arrays import Array, Rows
 
 TOLERANCE = 1e-12
 """No entry of K - L L^T is larger than this times the kernel's variance (and rounding errors)."""

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import FinitePolicySpace
-from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.validation import choice, number, per_group, whole
 from simulators.synthetic.gaussian_field import draw, grid_points
 
 Weights = Callable[[Array], ArrayLike]
@@ -142,7 +143,7 @@ class Synthetic(Environment):
         """Noise-free outcomes (n, J) of all candidates: the world, drawn when it is first asked for."""
         # One BLAS thread: the same rounding in every process, and faster at these sizes.
         with threadpool_limits(1):
-            drawn = [draw(k, self.shape, self._stream(1, j)) for j, k in enumerate(self.kernels)]
+            drawn = [draw(k, self.shape, self._generator(1, j)) for j, k in enumerate(self.kernels)]
         functions = np.stack(drawn, axis=1)
         functions.flags.writeable = False
         return functions
@@ -185,12 +186,11 @@ class Synthetic(Environment):
         """The weights `g_j(x)` at candidate rows (n,), shape (n, J)."""
         return self._weights[self.policy_space.rows(policies)]
 
-    def _stream(self, *purpose: int) -> np.random.Generator:
-        key = (*self.seed.spawn_key, *purpose)
-        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
+    def _generator(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng(child(self.seed, *purpose))
 
     def _kernel(self, j: int, ranges: dict[str, tuple[float, float]]) -> Kernel:
-        rng = self._stream(0, j)
+        rng = self._generator(0, j)
         # Drawn in this order whatever the family, so that families differ in nothing else.
         scale, alpha, nu = (float(rng.uniform(*ranges[name])) for name in ("length_scale", "alpha", "nu"))
         if self.family == "rbf":

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
 from simulators.contract.environment import Outcomes, Seed, SimulationError
+from simulators.contract.seeds import child
 from simulators.contract.validation import number
 from simulators.weather.model import DRIFT, WeatherModel
 from simulators.weather.sensor_network import NetworkOptions, SensorNetwork
@@ -83,7 +84,7 @@ class WeatherLive(SensorNetwork):
             "repair": number("repair", repair, least=1),
         }
         self.noise_variances = self.noise_variances + np.square(DRIFT)
-        self._weather_words = _words(self._stream(2))
+        self._weather_words = _words(child(self.seed, 2))
         self.reset()
 
     def reset(self, seed: Seed = None) -> None:
@@ -99,8 +100,8 @@ class WeatherLive(SensorNetwork):
     @cached_property
     def set_aside(self) -> tuple[Array, Array]:
         """Features (m, p + 1), the hour last, and the truth (m, 3), of the pilot run."""
-        draws = np.random.default_rng(self._stream(3))
-        pilot = self._model(_words(self._stream(4)), (0,))
+        draws = np.random.default_rng(child(self.seed, 3))
+        pilot = self._model(_words(child(self.seed, 4)), (0,))
         features, outcomes = [], []
         for hour in range(PILOT_HOURS):
             rows = draws.integers(len(self.nodes), size=PILOT_READINGS)

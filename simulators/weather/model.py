@@ -17,7 +17,7 @@ import mesa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask, Rows
 from simulators.weather.sensor_network import NOISE_VARIANCE
 from simulators.weather.sphere import points_on_sphere
 from simulators.weather.transport import transport_matrix
@@ -119,7 +119,7 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         lon: ArrayLike,
         lat: ArrayLike,
         readings: ArrayLike,
-        edges: NDArray[np.intp],
+        edges: Rows,
         *,
         start: float = 0.0,
         flow: tuple[float, float] = (8.0, 3.0),
@@ -225,12 +225,12 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         return np.random.default_rng([*seed, self.hour])
 
     @property
-    def dead(self) -> NDArray[np.bool_]:
+    def dead(self) -> Mask:
         """Channels (n, 3) that tell nothing."""
         return self.broken[:, :3]
 
     @property
-    def silent(self) -> NDArray[np.bool_]:
+    def silent(self) -> Mask:
         """Sensors (n, 1) that tell nothing."""
         return self.broken[:, 3:]
 

@@ -28,13 +28,12 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Rows
 from simulators.contract.validation import choice
 from simulators.stations.units import convert, slope
 
-Rows = NDArray[np.intp]
 Rule = Literal["nws", "paper"]
 
 RULES: tuple[Rule, ...] = ("nws", "paper")

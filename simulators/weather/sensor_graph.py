@@ -11,14 +11,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Edges
 from simulators.weather.sphere import arc_of_chord
 
 if TYPE_CHECKING:
     import networkx as nx
 
-
-Edges = NDArray[np.intp]
 
 NEIGHBOURS = 8
 """Sensors that each is joined to by default: enough to connect the stations of the contiguous US."""

@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Rows
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import FinitePolicySpace
-from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.validation import choice, number, per_group, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source, StationOptions
 from simulators.weather.perceived_temperature import PerceivedTemperature, Rule
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-Rows = NDArray[np.intp]
 Features = Literal["sphere", "degrees", "graph"]
 
 FEATURES = ("sphere", "degrees", "graph")
@@ -213,13 +213,9 @@ class SensorNetwork(Environment):
             return np.stack([self.stations.lon[nodes], self.stations.lat[nodes]], axis=1)
         return nodes[:, None].astype(float)
 
-    def _stream(self, *purpose: int) -> np.random.SeedSequence:
-        key = (*self.seed.spawn_key, *purpose)
-        return np.random.SeedSequence(self.seed.entropy, spawn_key=key)
-
     def _drawn(self, purpose: int, n: int, size: int) -> Rows:
         """`size` of n rows, drawn without replacement, in rising order."""
-        return np.sort(np.random.default_rng(self._stream(purpose)).permutation(n)[:size])
+        return np.sort(np.random.default_rng(child(self.seed, purpose)).permutation(n)[:size])
 
     def _refuse_contradictions(self, stations: Stations) -> None:
         """Refuse what no noise can explain: fewer than two stations, or one place that reads two values."""

@@ -8,13 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Edges
 from simulators.weather.sphere import points_on_sphere
-
-Edges = NDArray[np.intp]
 
 SECONDS = 3600.0
 

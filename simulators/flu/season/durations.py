@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers
 from simulators.contract.validation import number
 
 TAIL = 1e-9
@@ -44,7 +44,7 @@ class Durations:
         self._alike = bool((probabilities == probabilities[0]).all())
         self._ladder = cumulative[0] if self._alike else (cumulative + np.arange(J)[:, None]).ravel()
 
-    def draw(self, uniforms: Array, group: NDArray[np.integer]) -> NDArray[np.int16]:
+    def draw(self, uniforms: Array, group: Integers) -> NDArray[np.int16]:
         """The days of persons with the given draws in [0, 1) and groups, (n,) each."""
         if self._alike:
             return (np.searchsorted(self._ladder, uniforms, side="right") + 1).astype(np.int16)

@@ -20,9 +20,9 @@ from typing import Any, Literal
 import mesa
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers, Mask, Persons
 from simulators.contract.validation import choice, number, per_group, whole
 from simulators.flu import tables
 from simulators.flu.season.age_group import AgeGroup
@@ -32,9 +32,6 @@ from simulators.flu.season.start import numbers_infected, whole_numbers
 from simulators.flu.season.transmission import EventCalendar, HazardClock, contact_rows
 from simulators.population import draws, survey
 from simulators.population.population import Population, build_population
-
-Integers = NDArray[np.int64]
-Persons = NDArray[np.int32]
 
 LATENT_PERIOD = 1.9
 """Mean days from infection until a person infects others (Mills, Robins & Lipsitch 2004, Nature 432:904)."""
@@ -136,7 +133,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         latent_period: Any = LATENT_PERIOD,
         infectious_period: Any = tables.INFECTIOUS_PERIOD,
         initial_infected: ArrayLike | None = None,
-        immune: NDArray[np.bool_] | None = None,
+        immune: Mask | None = None,
         days: int = 365,
         record_every: int = 1,
         population_seed: int = 0,
@@ -152,7 +149,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             raise ValueError(f"days={days!r} must be at most {LONGEST_SEASON}")
         self.record_every = whole("record_every", record_every)
         season = int(self.rng.integers(2**63))
-        self.keys = [draws.stream(season, purpose) for purpose in PURPOSES]
+        self.keys = [draws.purpose_key(season, purpose) for purpose in PURPOSES]
 
         self._set_disease(r0, susceptibility, latent_period, infectious_period)
         self._set_policy(coverage, vaccination_day, vaccine, efficacy, treatment, school_closure, closure_day)
@@ -242,7 +239,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         out_of_reach = np.zeros_like(unprotected[:, :1])
         self.clock = HazardClock(np.concatenate((unprotected, protected, out_of_reach), axis=1))
 
-    def _start(self, immune: NDArray[np.bool_] | None, initial_infected: ArrayLike | None) -> None:
+    def _start(self, immune: Mask | None, initial_infected: ArrayLike | None) -> None:
         """Bring about day 0: some are immune from before, some are infected."""
         population, J = self.population, len(self.population.groups)
         # What is due: who is exposed on which day; and how many are infected, become infectious and recover
@@ -319,7 +316,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             }
         )
 
-    def still_immune(self, share: float) -> NDArray[np.bool_]:
+    def still_immune(self, share: float) -> Mask:
         """Who of those infected so far, or immune from before, is immune next season, (N,).
 
         Parameters
@@ -363,10 +360,10 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         for group, flow in zip(self.groups, self.flows[:, self.day].T.tolist(), strict=True):
             group.move(*flow)
 
-    def _uniforms(self, purpose: int, people: NDArray[np.integer]) -> Array:
+    def _uniforms(self, purpose: int, people: Integers) -> Array:
         return draws.uniforms(draws.words(self.keys[purpose], people))
 
-    def _chosen(self, purpose: int, among: NDArray[np.bool_], numbers: Integers) -> Persons:
+    def _chosen(self, purpose: int, among: Mask, numbers: Integers) -> Persons:
         """Choose a number of each group among persons, (N,); a larger number only adds to them."""
         chosen = [np.empty(0, dtype=np.int32)]
         for j, n in enumerate(numbers.tolist()):

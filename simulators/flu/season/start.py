@@ -5,14 +5,12 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers
 from simulators.contract.validation import per_group
 from simulators.flu import tables
 from simulators.population import survey
-
-Integers = NDArray[np.int64]
 
 LEAST_INFECTED = 50
 """Persons infected at the start, at least: with fewer, whether there is an epidemic at all is chance."""

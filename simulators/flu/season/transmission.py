@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers, Persons, Rows
 from simulators.population.draws import Words, limits, uniforms, words
 from simulators.population.network import ContactNetwork
-
-Persons = NDArray[np.int32]
 
 
 class EventCalendar:
@@ -33,7 +31,7 @@ class EventCalendar:
     def __init__(self, last: int) -> None:
         self._due: list[list[Persons]] = [[] for _ in range(last + 1)]
 
-    def put(self, persons: Persons, days: NDArray[np.integer]) -> None:
+    def put(self, persons: Persons, days: Integers) -> None:
         """Enter (n,) persons on their (n,) days, not negative."""
         if len(persons) == 0:
             return
@@ -77,19 +75,19 @@ class HazardClock:
         self._greatest = np.zeros(days + 2)
         np.cumsum(hazard.max(axis=(0, 1)), out=self._greatest[2:])
 
-    def greatest(self, begin: NDArray[np.integer], end: NDArray[np.integer]) -> Array:
+    def greatest(self, begin: Integers, end: Integers) -> Array:
         """Bounds of any contact's hazard from days `begin` until before days `end`, (n,)."""
         bound: Array = self._greatest[end] - self._greatest[begin]
         return bound
 
     def crossings(
         self,
-        layer: NDArray[np.integer],
-        kind: NDArray[np.integer],
-        begin: NDArray[np.integer],
-        end: NDArray[np.integer],
+        layer: Integers,
+        kind: Integers,
+        begin: Integers,
+        end: Integers,
         thresholds: Array,
-    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    ) -> tuple[Rows, NDArray[np.int64]]:
         """Which contacts pass their thresholds, and on which day.
 
         Parameters
@@ -159,8 +157,8 @@ class ContactRows:
         clock: HazardClock,
         kind: NDArray[np.int8],
         infectors: Persons,
-        begin: NDArray[np.integer],
-        end: NDArray[np.integer],
+        begin: Integers,
+        end: Integers,
     ) -> tuple[Persons, NDArray[np.int64]]:
         """Whom infected persons will infect, and when.
 
