@@ -72,8 +72,8 @@ class Environment(ABC):
 
     A subclass sets the attributes below, writes `step`, and overrides whatever else it knows better:
     `expected` when noise-free outcomes can be computed, `compose` and `weights` when the
-    objective is not the plain sum. A general (nonlinear) composition may also offer ``gradient(outcomes,
-    policies) -> (..., J)`, the exact slopes `dg/df_j`, and `bounds -> (J,)`, the finite `B_j`` of
+    objective is not the plain sum. A general (nonlinear) composition may also offer `gradient(outcomes,
+    policies) -> (..., J)`, the exact slopes `dg/df_j`, and `bounds -> (J,)`, the finite `B_j` of
     Definition 2; readers look for these two with `getattr`. `simulators.check_environment` tells in
     words what a subclass gets wrong.
 
@@ -144,11 +144,6 @@ class Environment(ABC):
         ----------
         seed : int, numpy.random.SeedSequence or None, default None
             The same seed gives the same noise. None draws fresh noise from the operating system.
-
-        Raises
-        ------
-        ValueError
-            Anything else.
         """
         try:
             self._rng = np.random.default_rng(seed)
@@ -208,7 +203,7 @@ class Environment(ABC):
         Returns
         -------
         (n, J) array
-            Noise-free outcomes, each in its group's unit; a row must not depend on its neighbours.
+            Each in its group's unit; a row must not depend on its neighbours.
 
         Raises
         ------
@@ -264,26 +259,16 @@ class Environment(ABC):
         return np.ones((len(np.asarray(policies)), len(self.groups)))
 
     def get_state(self) -> Any:
-        """The memory as plain arrays, for an environment that has one.
-
-        Raises
-        ------
-        NotImplementedError
-            There is no memory, or the subclass forgot to offer it.
-        """
-        raise NotImplementedError(self._no_state())
+        """The memory as plain arrays, where there is one; else NotImplementedError."""
+        raise self._no_state()
 
     def set_state(self, state: Any) -> None:
-        """Restore what `get_state` returned.
+        """Restore what `get_state` returned."""
+        raise self._no_state()
 
-        Raises
-        ------
-        NotImplementedError
-            There is no memory, or the subclass forgot to offer it.
-        """
-        raise NotImplementedError(self._no_state())
-
-    def _no_state(self) -> str:
+    def _no_state(self) -> NotImplementedError:
         if self.has_memory:
-            return f"{self.name} declares has_memory=True but does not offer get_state and set_state"
-        return f"{self.name} has no memory, so it has no state to save"
+            why = "declares has_memory=True but does not offer get_state and set_state"
+        else:
+            why = "has no memory, so it has no state to save"
+        return NotImplementedError(f"{self.name} {why}")

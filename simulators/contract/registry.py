@@ -40,12 +40,7 @@ _factories: dict[str, Factory | str] = {
 
 
 def names() -> list[str]:
-    """The names that `make` knows, sorted.
-
-    Returns
-    -------
-    list of str
-    """
+    """The names that `make` knows, sorted."""
     return sorted({*_factories, *plugins()})
 
 
@@ -54,10 +49,6 @@ def plugins() -> dict[str, EntryPoint]:
     """What installed packages offer by entry points, by name. Nothing of theirs is imported.
 
     A name of the registry's own is not theirs to take.
-
-    Returns
-    -------
-    dict of str to importlib.metadata.EntryPoint
     """
     from importlib.metadata import entry_points  # slow to import
 
