@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, LinearConstraint
 
-from simulators.arrays import Array, Mask
+from policyloop.messages import failure
+from simulators.arrays import Array, Integers, Mask
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
 from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import number, per_group, whole
@@ -29,29 +30,17 @@ PILOT_POLICIES, PILOT_SEASONS = 4, 4
 """Seasons from which the noise of a single season is estimated: so many policies, so many seasons of each."""
 
 PILOT_SEED = 20
-"""Of the pilot: it belongs to the world, and does not change with the noise."""
+"""Of the pilot, which belongs to the world and does not change with the noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class Season:
-    """What one season brought.
+    """What one season brought, by group (J,)."""
 
-    Attributes
-    ----------
-    sick_days : (J,) array
-        Person-days infectious in each group, by person of the whole population.
-    attack_rate : (J,) array
-        Share of each group infected.
-    infectious : (days + 1, J) array
-        Persons infectious on the days 0, 1, ..
-    immune : (N,) array of bool
-        Who leaves the season immune.
-    """
-
-    sick_days: Array
-    attack_rate: Array
-    infectious: NDArray[np.int64]
-    immune: Mask
+    sick_days: Array  # person-days infectious, by person of the whole population
+    attack_rate: Array  # share infected
+    infectious: Integers  # (days + 1, J): persons on the days 0, 1, ..
+    immune: Mask  # (N,): who leaves the season immune
 
 
 class FluABM(Environment):
@@ -208,21 +197,7 @@ class FluABM(Environment):
         self._immune = [None] * self.replicates
 
     def model(self, policy: Any, seed: int, immune: Mask | None = None) -> FluModel:
-        """The Mesa model of a season on its day 0.
-
-        Parameters
-        ----------
-        policy : (d,) array-like
-            The policy.
-        seed : int
-            Of the season.
-        immune : (N,) array of bool, optional
-            Persons immune from earlier seasons.
-
-        Returns
-        -------
-        FluModel
-        """
+        """The Mesa model of a season on its day 0; `immune`, (N,), are those immune from earlier seasons."""
         x = np.asarray(policy, dtype=float)
         J = len(self.groups)
         rates: dict[str, Any] = {"coverage" if self.vaccinates else "treatment": x[:J]}
@@ -232,18 +207,13 @@ class FluABM(Environment):
         )
 
     def step(self, policy: Any) -> Outcomes:
-        """Simulate the replicates of a season.
+        """The mean sick days per person over the replicates of a season that did not fail.
 
         Parameters
         ----------
         policy : (d,) array-like
             Coverage (vaccination) or probability of removal a day (treatment) of each group, and the days of
             school closure where that is part of the policy.
-
-        Returns
-        -------
-        Outcomes
-            Mean sick days per person by group over the replicates that did not fail, and its noise variance.
 
         Raises
         ------
@@ -259,9 +229,7 @@ class FluABM(Environment):
             try:
                 season = self._season(x, seed, self._immune[r])
             except Exception as error:  # the others are worth keeping
-                failed.append(
-                    {"seed": seed, "policy": x.tolist(), "cause": f"{type(error).__name__}: {error}"}
-                )
+                failed.append({"seed": seed, "policy": x.tolist(), "cause": failure(error)})
                 continue
             seasons.append(season)
             if self.has_memory:
@@ -316,18 +284,7 @@ class FluABM(Environment):
         self.rng.bit_generator.state = state["noise"]
 
     def counterpart(self, name: str) -> dict[str, Any]:
-        """The options under which another environment describes this world.
-
-        Parameters
-        ----------
-        name : str
-            Of the environment, as for `simulators.make`.
-
-        Returns
-        -------
-        dict
-            Options of `flu-ode`; empty for any other.
-        """
+        """The options under which the environment of a name describes this world; empty but for `flu-ode`."""
         if name != "flu-ode":
             return {}
         return ode_options(self.population, self.policy_space, self._options, self.vaccinates)
@@ -337,18 +294,11 @@ class FluABM(Environment):
         """Variance of one season's sick days by group, (J,), pooled over a few policies."""
         rng = np.random.default_rng(PILOT_SEED)
         bounds = self.policy_space.bounds
-        raw = rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d))
-        variances = [
-            np.var(
-                [
-                    self._season(self.policy_space.project(x), int(seed), None).sick_days
-                    for seed in rng.integers(2**63, size=PILOT_SEASONS)
-                ],
-                axis=0,
-                ddof=1,
-            )
-            for x in raw
-        ]
+        variances = []
+        for raw in rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d)):
+            x, seeds = self.policy_space.project(raw), rng.integers(2**63, size=PILOT_SEASONS)
+            seasons = [self._season(x, int(seed), None).sick_days for seed in seeds]
+            variances.append(np.var(seasons, axis=0, ddof=1))
         pooled: Array = np.mean(variances, axis=0)
         return pooled
 

@@ -21,21 +21,8 @@ def ode_options(
 ) -> dict[str, Any]:
     """The options under which `simulators.FluODE` has the same people, contacts and policies.
 
-    Parameters
-    ----------
-    population : Population
-        Persons and contacts; the ODE gets their numbers by group, and the mean contacts of the network.
-    space : BoundedPolicySpace
-        Bounds and budget.
-    season : mapping
-        Options of `simulators.flu.season.model.FluModel`: `r0`, `susceptibility`, `efficacy`,
-        `infectious_period`, `initial_infected`, `days`.
-    vaccinates : bool
-        Vaccination, not treatment.
-
-    Returns
-    -------
-    dict
+    It gets the numbers of persons by group and the mean contacts of the network, the bounds and the budget of
+    the space; `season` are the options of a `FluModel`.
     """
     J = len(population.groups)
     sizes, infected = population.sizes, season["initial_infected"]

@@ -28,24 +28,12 @@ def ask(contacts: Any, groups: int, sizes: Integers, homes: Integers) -> AskedCo
 
     Parameters
     ----------
-    contacts : str, (J, J) array-like or mapping of str to (J, J) array-like
-        A name of `simulators.population.survey.CONTACTS`, contacts of all settings, or contacts by
-        setting.
-    groups : {5, 9}
-        Number J of the population's age groups.
-    sizes : (J,) array
-        Persons in each.
+    contacts
+        As `simulators.build_population` takes them.
+    groups, sizes : {5, 9}, (J,) array
+        Number J of the population's age groups, and persons in each.
     homes : (J, J) array
         F_ij between members of the same household.
-
-    Returns
-    -------
-    AskedContacts
-
-    Raises
-    ------
-    ValueError
-        A wrong name, shape or entry, in one line.
     """
     K, given = _resolve(contacts, groups)
     parent = group_of_age(K)[list(FIRST_AGES[groups])].astype(np.intp)

@@ -23,19 +23,9 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: Integers) -> Words:
-    """One 64-bit word for each counter under its key.
+    """One 64-bit word for each counter (n,), not negative, under its key, or under one key for all.
 
-    Parameters
-    ----------
-    keys : uint64 or (n,) array of uint64
-        One key for all counters, or one each.
-    counters : (n,) array of int
-        Not negative.
-
-    Returns
-    -------
-    (n,) array of uint64
-        Word `k` is a function of key `k` and counter `k` alone, uniform over all 64-bit words.
+    Word `k` is a function of key `k` and counter `k` alone, uniform over all 64-bit words.
     """
     x = counters.astype(np.uint64)
     x += np.uint64(1)
@@ -72,19 +62,5 @@ def limits(probabilities: Array) -> Words:
 
 
 def smallest(draws: Words, members: Rows, n: int) -> Rows:
-    """The `n` members with the smallest draws: for a larger `n`, these and more.
-
-    Parameters
-    ----------
-    draws : (m,) array of uint64
-        One for each member.
-    members : (m,) array of int
-        Persons to choose from.
-    n : int
-        From 1 to less than m.
-
-    Returns
-    -------
-    (n,) array of int
-    """
+    """The n of m members with the smallest draws, 1 <= n < m: for a larger n, these and more."""
     return members[np.argpartition(draws, n - 1)[:n]]

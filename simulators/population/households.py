@@ -42,16 +42,13 @@ GRANDPARENTS = 0.5
 def settle(
     ages: NDArray[np.int8], size_shares: Array, rng: np.random.Generator
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Distribute people over households.
+    """Distribute people over households of 1, 2, .. m persons, in shares that add up to 1.
 
     Parameters
     ----------
     ages : (N,) int array
         Years of each person, ascending.
     size_shares : (m,) array
-        Shares of the households of 1, 2, .. m persons, adding up to 1.
-    rng : numpy.random.Generator
-        Of the households.
 
     Returns
     -------

@@ -69,17 +69,7 @@ class ContactNetwork:
         return total
 
     def contacts(self, layer: str) -> Array:
-        """The mean contacts C_ij of a layer, (J, J); a row is 0 where the group has nobody.
-
-        Parameters
-        ----------
-        layer : str
-            One of `layers`.
-
-        Returns
-        -------
-        (J, J) array
-        """
+        """The mean contacts C_ij of a layer, by its name, (J, J); a row is 0 where the group has nobody."""
         return mean_contacts(self.layers[layer], self.group, len(self.groups))
 
     def contact_matrix(self) -> Array:
@@ -87,10 +77,6 @@ class ContactNetwork:
 
         It is what a next-generation matrix needs: times the chance that a contact of weight 1 transmits, it
         is the number of infections a person of group j causes in group i, per person of group i.
-
-        Returns
-        -------
-        (J, J) array
         """
         total = np.zeros((len(self.groups), len(self.groups)))
         for name, weight in self.weights.items():
@@ -158,12 +144,7 @@ class ContactNetwork:
 def symmetric(N: int, keys: Keys) -> csr_array:
     """The (N, N) int8 matrix with a one for either direction of each pair; indices are sorted within rows.
 
-    Parameters
-    ----------
-    N : int
-        Persons.
-    keys : (M,) array
-        Of the pairs (see `simulators.population.pairs`), each once, no one with himself, in any order.
+    `keys` (see `simulators.population.pairs`) hold each pair once, in any order, and no one with himself.
     """
     # Sorting the keys of both directions is faster than SciPy's conversion, which jumps about in memory.
     directed = np.sort(np.concatenate((keys, keys % N * N + keys // N)))
@@ -181,22 +162,7 @@ def pairs(layer: csr_array) -> tuple[Persons, Persons]:
 
 
 def mean_contacts(layer: csr_array, group: Groups, J: int) -> Array:
-    """The mean number of persons of group j that a person of group i meets, (J, J).
-
-    Parameters
-    ----------
-    layer : (N, N) csr_array
-        Contacts.
-    group : (N,) int array
-        Groups 0..J-1.
-    J : int
-        Number of groups.
-
-    Returns
-    -------
-    (J, J) array
-        A row is 0 where the group has nobody.
-    """
+    """The mean number of persons of group j that a person of group i meets, (J, J), 0 where i has nobody."""
     own = np.repeat(group.astype(np.int8), np.diff(layer.indptr))
     counts = np.zeros((J, J))
     for i in range(J):
@@ -296,13 +262,7 @@ class AskedContacts:
         return self._amiss({s: self.sizes[:, None] * achieved[s] for s in self.flows})
 
     def shortage(self) -> tuple[float, str]:
-        """How far from what was asked any network must stay, as `distance`, for lack of people.
-
-        Returns
-        -------
-        share : float
-        where : str
-        """
+        """How far from what was asked any network must stay, as `distance`, for lack of people."""
         people = np.outer(self.sizes, self.sizes) - np.diag(self.sizes)
         return self._amiss({s: np.minimum(flows, people) for s, flows in self.flows.items()})
 

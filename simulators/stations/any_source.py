@@ -1,4 +1,7 @@
-"""Stations from whatever a user has: a file of any known format, a table, or stations already read."""
+"""Stations from whatever a user has: a file of any known format, a table, stations already read, or nothing.
+
+Who has nothing gets the snapshot that comes with the package.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ from simulators.stations.openweathermap import is_openweathermap, read_openweath
 from simulators.stations.station_set import Stations
 
 FORMATS = ("csv", "openweathermap", "iem")
+
+SNAPSHOT = "noaa_metar_conus_20071014T1450Z.csv"
 
 Source = str | os.PathLike[str] | Stations | pd.DataFrame | None
 Found = tuple[Stations, ImportReport]
@@ -168,33 +173,19 @@ def _cut(found: Found, box: Sequence[float]) -> Found:
     return stations.take(inside), report.without(~inside, f"outside {where}")
 
 
-FILE = "noaa_metar_conus_20071014T1450Z.csv"
-
-
 def default_snapshot() -> Stations:
     """The default snapshot: 1,439 stations of the contiguous US, 14 October 2007, 14:50 to 15:50 UTC.
 
     METAR reports of NOAA's National Weather Service, a work of the US government in the public domain; the
     reports were archived in the source distribution of pymetar 1.4. Relative humidity is given in whole
-    percent, wind in whole mph, 0 for calm.
-
-    Returns
-    -------
-    Stations
-        The same object at every call; its arrays cannot be written to.
+    percent, wind in whole mph, 0 for calm. It is the same object at every call.
     """
     return read_snapshot()[0]
 
 
 @cache
-def read_snapshot() -> tuple[Stations, ImportReport]:
-    """The default snapshot and the report of its import; read once.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-    """
-    with as_file(files("simulators") / "data" / FILE) as path:
+def read_snapshot() -> Found:
+    """The default snapshot and the report of its import; read once."""
+    with as_file(files("simulators") / "data" / SNAPSHOT) as path:
         stations, report = read_csv(path, *LAYOUTS["noaa-metar"])
-    return stations, replace(report, source=FILE)
+    return stations, replace(report, source=SNAPSHOT)

@@ -28,25 +28,10 @@ def from_dataframe(
     ----------
     frame : pandas.DataFrame
         Numbers, text, or times with or without a time zone. Its index does not count.
-    columns : mapping of quantity to column name
-        As for `simulators.stations.read_csv`.
-    units : mapping of quantity to unit
-        As for `simulators.stations.read_csv`.
     source : str
-        What messages and the report call the table.
-    **options
-        As for `simulators.stations.read_csv`.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-        Rows are counted from 1.
-
-    Raises
-    ------
-    ValueError
-        No rows, a column that is not there, a unit that is not given, or all rows dropped; names the source.
+        What messages and the report call the table. Rows are counted from 1.
+    columns, units, **options
+        As for `simulators.stations.read_csv`, and so are the results and the errors.
     """
     names = [str(name) for name in frame.columns]
     check_map(columns, units, names, source)

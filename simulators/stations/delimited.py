@@ -51,28 +51,7 @@ class Table:
 def read_table(
     path: str | os.PathLike[str], *, delimiter: str | None = None, comment: str = "#", encoding: str = "utf-8"
 ) -> Table:
-    """Read delimited text with a header, plain or gzip.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    delimiter : str, optional
-        One character; left out, tab, semicolon or comma, whichever the header holds most.
-    comment : str
-        Lines that begin with it are no data; "" for none.
-    encoding : str
-        Of the text.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read or holds no header or no rows; names file and row.
-    """
+    """Read delimited text with a header, plain or gzip; the options are those of `read_csv`."""
     comments: list[str] = []
     at = 0
 
@@ -110,23 +89,7 @@ def read_table(
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The names of the columns of delimited text whose delimiter and encoding are the usual ones.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    tuple of str
-        Empty where there is no header.
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read; names file and row.
-    """
+    """The names of the columns of usual delimited text; none where there is no header."""
     first = next((line for line in lines(path) if line.strip() and not line.startswith("#")), "")
     return _names(first, max("\t;,", key=first.count))
 
@@ -143,7 +106,7 @@ def from_table(
     source: str,
     **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
-    """The stations of a table that has been read; see `read_csv` for parameters and errors."""
+    """The stations of a table that has been read, as `read_csv`."""
     check_map(columns, units, table.header, source, f"row {table.header_row}: ")
     journal = Journal(table.rows)
     journal.note("dropped", table.ragged, f"row has not the {len(table.header)} cells of the header")

@@ -75,19 +75,8 @@ def gather(
 ) -> tuple[Stations, ImportReport]:
     """The stations that a table holds, and what became of its rows.
 
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        Columns named by quantity (`columns.QUANTITIES`), text or numbers.
-    journal : Journal
-        Of the same rows, some of which may be dropped already.
-    source : str
-        Named in messages.
-    units : mapping
-        The unit of each quantity; of `time`: `"unix"`, a format of `strptime`, or left out for ISO
-        8601.
-    time_zone, at, repeated_places
-        See `TableOptions`.
+    Columns are named by quantity (`columns.QUANTITIES`) and hold text or numbers; some rows may be dropped in
+    the journal already. Units are as for `read_csv`, the last three as in `TableOptions`.
     """
     choice("repeated_places", repeated_places, ("keep", "drop"))
     moment = _moment(at)

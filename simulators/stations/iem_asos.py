@@ -31,17 +31,7 @@ _ZONE = re.compile(r"#DEBUG: *Time Zone *-> *(\S+)")
 
 
 def is_iem_asos(header: Sequence[str]) -> bool:
-    """Whether a header is that of an IEM ASOS export.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the names of the columns are those of an IEM ASOS export."""
     return "station" in header and any(name.startswith("valid") for name in header)
 
 
@@ -57,17 +47,7 @@ def read_iem_asos(
         and sknt (or sped).
     **options
         As for `simulators.stations.read_csv`. Without a `time_zone` that of the file's own comment counts. An
-        export covers hours or days: `at` picks one.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-
-    Raises
-    ------
-    ValueError
-        As for `simulators.stations.read_csv`.
+        export covers hours or days: `at` picks one. So are the results and the errors.
     """
     table = read_table(path)
     columns = {"id": "station", "lon": "lon", "lat": "lat"}

@@ -149,23 +149,7 @@ class Synthetic(Environment):
         return functions
 
     def step(self, policy: Any) -> Outcomes:
-        """Observe every function at a candidate.
-
-        Parameters
-        ----------
-        policy : int
-            A candidate row.
-
-        Returns
-        -------
-        Outcomes
-            Values with Gaussian noise, and the noise's variance.
-
-        Raises
-        ------
-        ValueError
-            There is no such row.
-        """
+        """Observe every function at a candidate row, with Gaussian noise."""
         row = self.policy_space.check(policy)
         noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(len(self.groups))
         return Outcomes(self.functions[row] + noise, self.noise_variances)

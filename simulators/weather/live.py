@@ -116,18 +116,9 @@ class WeatherLive(SensorNetwork):
         return self.perceived.bounds(*self.set_aside[1].T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read a sensor, then let an hour pass.
+        """Read the sensor of a candidate row, then let an hour pass.
 
-        Parameters
-        ----------
-        policy : int
-            A candidate row.
-
-        Returns
-        -------
-        Outcomes
-            Its readings, nan where a channel is dead, and the variance of their errors; `info` has the
-            station's `id` and the `hour`.
+        Readings are nan where a channel is dead; `info` has the station's `id` and the `hour`.
 
         Raises
         ------

@@ -42,15 +42,7 @@ CHANGING = ("anomaly", "drift", "noise", "broken")
 
 
 class Sensor(mesa.Agent):  # type: ignore[misc]
-    """A weather station. What all sensors share in kind is an array of the model; a sensor is a row of it.
-
-    Parameters
-    ----------
-    model : WeatherModel
-        Where it stands.
-    row : int
-        Its node in the network.
-    """
+    """A weather station. What all sensors share in kind is an array of the model; a sensor is a row of it."""
 
     def __init__(self, model: WeatherModel, row: int) -> None:
         super().__init__(model)

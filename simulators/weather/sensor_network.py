@@ -157,23 +157,7 @@ class SensorNetwork(Environment):
         return self.perceived.bounds(*self.stations.readings.T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read a sensor.
-
-        Parameters
-        ----------
-        policy : int
-            A candidate row.
-
-        Returns
-        -------
-        Outcomes
-            Its readings with Gaussian noise, and the noise's variance; `info` has the station's `id`.
-
-        Raises
-        ------
-        ValueError
-            There is no such row.
-        """
+        """Read the sensor of a candidate row, with Gaussian noise; `info` has the station's `id`."""
         row = self.policy_space.check(policy)
         noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(3)
         return Outcomes(
