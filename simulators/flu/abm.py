@@ -198,7 +198,7 @@ class FluABM(Environment):
 
     def model(self, policy: Any, seed: int, immune: Mask | None = None) -> FluModel:
         """The Mesa model of a season on its day 0; `immune`, (N,), are those immune from earlier seasons."""
-        x = np.asarray(policy, dtype=float)
+        x = self.policy_space.same_form(policy)
         J = len(self.groups)
         rates: dict[str, Any] = {"coverage" if self.vaccinates else "treatment": x[:J]}
         closure = float(x[J]) if self.longest_closure else 0.0

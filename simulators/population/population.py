@@ -118,9 +118,9 @@ def build_population(
     contacts : str, (J, J) array-like or mapping of str to (J, J) array-like, default "mistry-2021-oregon"
         Contacts a day, row = age group of the person, column = group met: by setting (`household`,
         `school`, `work`, `community`), or of all settings, or a name of
-        `simulators.population.survey.CONTACTS`. They are made reciprocal for the population (see
-        :meth:`AskedContacts.reciprocity <simulators.population.network.AskedContacts.reciprocity>`).
-        Those of Mistry 2021 are known for five groups, and are asked for those whatever `groups` is.
+        `simulators.population.survey.CONTACTS`. They are made reciprocal for the population
+        (`network.asked.reciprocity()` tells how). Those of Mistry 2021 are known for five groups, and are
+        asked for those whatever `groups` is.
     groups : {5, 9}, default 5
         Number J of age groups.
     age_shares : (J,) array-like, optional
@@ -135,10 +135,6 @@ def build_population(
     tolerance : float, default 0.1
         Most contacts, as a share of those asked, that may be too many or too few over settings and pairs of
         groups. In towns of fewer than 100 persons it is not applied.
-
-    Returns
-    -------
-    Population
 
     Raises
     ------
@@ -237,17 +233,9 @@ def _layer_weights(given: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def cached_population(persons: int, seed: Any, contacts: Any, groups: Any, weights: Any) -> Population:
-    """A population, or the same one again: the trials of a study often share it.
+    """A population, or the same one again until another is built; not to be changed.
 
-    Parameters
-    ----------
-    persons, seed, contacts, groups, weights
-        As in `simulators.population.population.build_population`.
-
-    Returns
-    -------
-    Population
-        Not to be changed. Kept until another one is built.
+    The trials of a study often share it.
     """
     if not (isinstance(contacts, str) and isinstance(seed, int) and isinstance(persons, int)):
         return build_population(persons, seed=seed, contacts=contacts, groups=groups, weights=weights)

@@ -33,21 +33,7 @@ Found = tuple[Stations, ImportReport]
 
 
 class StationOptions(TableOptions, total=False):
-    """Options of `read_stations`, for those who pass them on.
-
-    Attributes
-    ----------
-    format : {"csv", "openweathermap", "iem"}, optional
-        Of a file; left out, what its first line tells: a JSON object is OpenWeatherMap's, a header with
-        `station` and `valid` the IEM's, anything else delimited text.
-    columns, units : mapping, optional
-        As for `read_csv`, of delimited text and data frames; left out, where the header is known.
-    country : str, optional
-        Two letters: stations of other countries are dropped, where the source tells the country
-        (OpenWeatherMap's JSON lines).
-    box : (west, south, east, north), optional
-        Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
-    """
+    """Options of `read_stations`, for those who pass them on."""
 
     format: str | None
     columns: Mapping[str, str] | None
@@ -74,10 +60,18 @@ def read_stations(
     ----------
     data : path, Stations, pandas.DataFrame or None
         None: the default snapshot.
-    format, columns, units, country, box
-        See `StationOptions`.
+    format : {"csv", "openweathermap", "iem"}, optional
+        Of a file; left out, what its first line tells: a JSON object is OpenWeatherMap's, a header with
+        `station` and `valid` the IEM's, anything else delimited text.
+    columns, units : mapping, optional
+        As for `read_csv`, of delimited text and data frames; left out, where the header is known.
+    country : str, optional
+        Two letters: stations of other countries are dropped, where the source tells the country
+        (OpenWeatherMap's JSON lines).
+    box : (west, south, east, north), optional
+        Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
     time_zone, at, repeated_places
-        See `simulators.stations.gather.TableOptions`.
+        As for `read_csv`.
 
     Returns
     -------

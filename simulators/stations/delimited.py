@@ -145,8 +145,14 @@ def read_csv(
         Lines that begin with it are no data; "" for none.
     encoding : str
         Of the text.
-    **options
-        `time_zone`, `at` and `repeated_places`: see `simulators.stations.gather.TableOptions`.
+    time_zone : str, optional
+        Of times without an offset, such as `"America/Chicago"`; left out, they count as UTC, and the report
+        says so.
+    at : str or datetime, optional
+        Of a station that is there more than once, the reading nearest to this moment (UTC unless it says
+        otherwise) is kept; left out, the latest.
+    repeated_places : {"keep", "drop"}, default "keep"
+        What to do with all but the first of the stations at one place. They are reported either way.
 
     Returns
     -------

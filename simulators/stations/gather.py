@@ -28,30 +28,14 @@ RepeatedPlaces = Literal["keep", "drop"]
 
 
 class Which(TypedDict, total=False):
-    """Which of several readings or stations an import keeps: options of all importers.
-
-    Attributes
-    ----------
-    at : str or datetime, optional
-        Of a station that is there more than once, the reading nearest to this moment (UTC unless it says
-        otherwise) is kept; left out, the latest.
-    repeated_places : {"keep", "drop"}, default "keep"
-        What to do with all but the first of the stations at one place. They are reported either way.
-    """
+    """Which of several readings or stations an import keeps: options of all importers, see `read_csv`."""
 
     at: Moment
     repeated_places: RepeatedPlaces
 
 
 class TableOptions(Which, total=False):
-    """Options of the importers of tables.
-
-    Attributes
-    ----------
-    time_zone : str, optional
-        Of times without an offset, such as `"America/Chicago"`; left out, they count as UTC, and the report
-        says so.
-    """
+    """Options of the importers of tables, see `read_csv`."""
 
     time_zone: str | None
 
@@ -76,7 +60,7 @@ def gather(
     """The stations that a table holds, and what became of its rows.
 
     Columns are named by quantity (`columns.QUANTITIES`) and hold text or numbers; some rows may be dropped in
-    the journal already. Units are as for `read_csv`, the last three as in `TableOptions`.
+    the journal already. Units and options are those of `read_csv`.
     """
     choice("repeated_places", repeated_places, ("keep", "drop"))
     moment = _moment(at)
