@@ -124,7 +124,7 @@ def _policies(study: Study) -> tuple[str | None, dict[str, Any]]:
 def _simulate(study: Study, environment: FluABM, label: str, policy: Any) -> Season:
     infectious, attack = [], []
     for i in range(FEW if environment.population.persons > LARGE else SEASONS):
-        seed = bridges.stream(study.scenario.seed, 1, "held-out", i)
+        seed = bridges.seed_sequence(study.scenario.seed, 1, "held-out", i)
         environment.reset(bridges.as_int(seed))
         info = environment.step(policy).info
         infectious.append(info["infected"] / environment.population.persons)

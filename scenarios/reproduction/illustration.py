@@ -79,7 +79,7 @@ def draw(seed: int, index: int) -> Illustration:
     index : int
         Which draw; 0 is the one that the figure shows.
     """
-    world = bridges.stream(seed, index, "world")
+    world = bridges.seed_sequence(seed, index, "world")
     scales = [
         simulators.make("synthetic", groups=1, length_scale=scale, seed=child)
         for scale, child in zip(LENGTH_SCALES, world.spawn(2), strict=True)
@@ -87,9 +87,9 @@ def draw(seed: int, index: int) -> Illustration:
     x = np.linspace(0.0, 1.0, 1000)
     rows = np.arange(len(x))
     functions = np.concatenate([environment.expected(rows) for environment in scales], axis=1)
-    rng = np.random.default_rng(bridges.stream(seed, index, "design"))
+    rng = np.random.default_rng(bridges.seed_sequence(seed, index, "design"))
     observed_rows = rng.choice(len(x), OBSERVATIONS, replace=False)
-    noise = np.random.default_rng(bridges.stream(seed, index, "noise")).standard_normal((OBSERVATIONS, 2))
+    noise = np.random.default_rng(bridges.seed_sequence(seed, index, "noise")).standard_normal((OBSERVATIONS, 2))
     observed = functions[observed_rows] + np.sqrt(NOISE_VARIANCE) * noise
     prior = Prior([RBF(scale) for scale in LENGTH_SCALES], np.full(2, NOISE_VARIANCE), [0.0, 0.0])
     composition = Composition(2)

@@ -151,7 +151,7 @@ def learn_priors(
     """
     if setting.domain in FAMILIES:
         return {}
-    seed = bridges.stream(setting.seed, 0, "samples")
+    seed = bridges.seed_sequence(setting.seed, 0, "samples")
     return {
         J: bridges.learn_prior(
             _flu(J), family="rbf", samples=setting.samples, seed=seed, jobs=jobs, on_group=on_group
@@ -192,20 +192,20 @@ def _synthetic_run(setting: RegressionSetting, run: int) -> Array:
         "synthetic",
         family=setting.domain,
         groups=max(setting.groups),
-        seed=bridges.stream(setting.seed, run, "world"),
+        seed=bridges.seed_sequence(setting.seed, run, "world"),
         **WORLD,
     )
     candidates = np.arange(WORLD["points"])
     points = environment.policy_space.embed(candidates)
     known = bridges.known_prior(environment)
     kernels = [LagKernel.of(kernel, points) for kernel in known.kernels]
-    rng = np.random.default_rng(bridges.stream(setting.seed, run, "design"))
+    rng = np.random.default_rng(bridges.seed_sequence(setting.seed, run, "design"))
     return compare_regressions(
         Prior(kernels, known.noise_variances, known.means),
         candidates[:, None].astype(np.float64),
         environment.expected(candidates),
         rng.choice(candidates, setting.observations, replace=False),
-        np.random.default_rng(bridges.stream(setting.seed, run, "noise")),
+        np.random.default_rng(bridges.seed_sequence(setting.seed, run, "noise")),
         groups=setting.groups,
         at=candidates,
     )
@@ -215,14 +215,14 @@ def _flu_run(setting: RegressionSetting, run: int, J: int, prior: Prior) -> Arra
     """Compare at held-out random policies, after observing others."""
     environment = _flu(J)
     T = setting.observations
-    rng = np.random.default_rng(bridges.stream(setting.seed, run, "design"))
+    rng = np.random.default_rng(bridges.seed_sequence(setting.seed, run, "design"))
     policies = bridges.search_space(environment).sample(T + HELD_OUT, rng)
     return compare_regressions(
         prior,
         environment.policy_space.embed(policies),
         environment.expected(policies),
         np.arange(T),
-        np.random.default_rng(bridges.stream(setting.seed, run, "noise")),
+        np.random.default_rng(bridges.seed_sequence(setting.seed, run, "noise")),
         groups=(J,),
         at=np.arange(T, T + HELD_OUT),
     )

@@ -102,7 +102,7 @@ def simulated_again(
     for i in range(scenario.held_out):
         values, value = np.full(len(environment.groups), math.nan), math.nan
         if seen or i < PATIENCE:
-            seed = bridges.as_int(bridges.stream(scenario.seed, trial, "held-out", i))
+            seed = bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "held-out", i))
             with suppress(SimulationError):
                 values, seen = bridges.observe(environment, policy, seed).values, True
         if not np.isnan(values).any():

@@ -27,7 +27,7 @@ def world_seed(scenario: Scenario, trial: int) -> int | None:
     """The seed of the world of a trial, `None` where all trials share the world."""
     if not scenario.environment.new_world_each_trial:
         return None
-    return bridges.as_int(bridges.stream(scenario.seed, trial, "world"))
+    return bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "world"))
 
 
 def environment_options(scenario: Scenario, trial: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def build_agent(
         spec.name,
         environment,
         prior=prior,
-        seed=bridges.as_int(bridges.stream(scenario.seed, trial, "agent")),
+        seed=bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "agent")),
         delta=explore.delta if spec.delta is None else spec.delta,
         scale_down=explore.scale_down if spec.scale_down is None else spec.scale_down,
         beta=explore.beta if spec.beta is None else spec.beta,

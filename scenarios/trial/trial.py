@@ -85,8 +85,8 @@ def _loop(
     return bridges.Loop(
         environment,
         agent,
-        bridges.stream(scenario.seed, trial, "noise"),
-        design=bridges.initial_design(environment, first, bridges.stream(scenario.seed, trial, "design")),
+        bridges.seed_sequence(scenario.seed, trial, "noise"),
+        design=bridges.initial_design(environment, first, bridges.seed_sequence(scenario.seed, trial, "design")),
         optimum=as_optimum(world["optimum"]),
         parallel=scenario.batch,
         steps=steps,

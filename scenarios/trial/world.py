@@ -54,7 +54,7 @@ def learn_priors(
             "family": prior.family,
             "samples": prior.samples,
             "restarts": prior.restarts,
-            "seed": bridges.stream(scenario.seed, _world_trial(scenario, trial), "samples"),
+            "seed": bridges.seed_sequence(scenario.seed, _world_trial(scenario, trial), "samples"),
             "mean_from": prior_means(scenario, environment),
         }
         groups = len(environment.groups)
@@ -77,7 +77,7 @@ def find_optimum(scenario: Scenario, trial: int) -> dict[str, Any] | None:
         environment = build_environment(scenario, trial)
         if environment.lives:
             return None
-        seed = bridges.stream(scenario.seed, _world_trial(scenario, trial), "optimum")
+        seed = bridges.seed_sequence(scenario.seed, _world_trial(scenario, trial), "optimum")
         optimum = bridges.find_optimum(environment, seed=bridges.as_int(seed))
     return None if optimum is None else plain(optimum)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint
 from sklearn.gaussian_process.kernels import RBF
 
-from bridges import Loop, composition, find_optimum, initial_design, learn_prior, make_agent, stream
+from bridges import Loop, composition, find_optimum, initial_design, learn_prior, make_agent, seed_sequence
 from optimizer import Prior
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 
@@ -59,8 +59,8 @@ PRIOR = Prior([RBF([0.5, 0.5])] * 2, np.full(2, 1e-4), [0.3, 0.3])
 def rounds(environment, name, n=10, **options):
     optimum = find_optimum(environment)
     agent = make_agent(name, environment, prior=PRIOR, seed=1)
-    design = initial_design(environment, 1, stream(0, 0, "design"))
-    loop = Loop(environment, agent, stream(0, 0, "noise"), design=design, optimum=optimum)
+    design = initial_design(environment, 1, seed_sequence(0, 0, "design"))
+    loop = Loop(environment, agent, seed_sequence(0, 0, "noise"), design=design, optimum=optimum)
     return list(loop.run(n, **options)), agent
 
 
@@ -191,7 +191,7 @@ def test_known_cost_reaches_agent_and_optimum():
 
 
 def test_prior_from_samples_is_frozen_and_reproducible():
-    first, again = (learn_prior(Bowl(), samples=40, seed=stream(3, 0, "samples")) for _ in range(2))
+    first, again = (learn_prior(Bowl(), samples=40, seed=seed_sequence(3, 0, "samples")) for _ in range(2))
     assert first.to_dict() == again.to_dict()
     np.testing.assert_allclose(first.noise_variances, 1e-4)
     own = learn_prior(Bowl(), samples=40, own=True)

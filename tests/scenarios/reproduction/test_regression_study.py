@@ -72,15 +72,15 @@ def test_a_kernel_by_lags_is_the_kernel_itself(kernel):
 def test_a_run_compares_in_the_world_of_the_paper(domain):
     setting = RegressionSetting(domain, groups=(2,), observations=3, seed=1)
     world = simulators.make(
-        "synthetic", family=domain, groups=2, length_scale=(0.5, 2.0), seed=bridges.stream(1, 4, "world")
+        "synthetic", family=domain, groups=2, length_scale=(0.5, 2.0), seed=bridges.seed_sequence(1, 4, "world")
     )
     candidates = np.arange(1000)
     errors = compare_regressions(
         bridges.known_prior(world),
         world.policy_space.candidates,
         world.functions,
-        np.random.default_rng(bridges.stream(1, 4, "design")).choice(candidates, 3, replace=False),
-        np.random.default_rng(bridges.stream(1, 4, "noise")),
+        np.random.default_rng(bridges.seed_sequence(1, 4, "design")).choice(candidates, 3, replace=False),
+        np.random.default_rng(bridges.seed_sequence(1, 4, "noise")),
         groups=(2,),
         at=candidates,
     )

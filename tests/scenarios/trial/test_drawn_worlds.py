@@ -40,7 +40,7 @@ def study(scenario_file, tmp_path):
 def test_a_trials_world_follows_from_its_seed_and_its_prior_is_the_one_it_was_drawn_from(study):
     optima = set()
     for trial in (1, 2):
-        seed = bridges.as_int(bridges.stream(7, trial, "world"))
+        seed = bridges.as_int(bridges.seed_sequence(7, trial, "world"))
         world = simulators.make("synthetic", groups=3, points=60, seed=seed)
         stored = study.worlds[str(trial)]
         assert stored["seed"] == seed

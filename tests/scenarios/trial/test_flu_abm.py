@@ -44,7 +44,7 @@ def test_a_recommendation_is_simulated_again_on_the_same_held_out_seeds_for_all_
     for advice in study.recommendations():
         again = advice["value"]["held_out"]
         for i, outcomes in enumerate(again["outcomes"]):
-            town.reset(bridges.as_int(bridges.stream(5, advice["trial"], "held-out", i)))
+            town.reset(bridges.as_int(bridges.seed_sequence(5, advice["trial"], "held-out", i)))
             assert town.step(advice["value"]["policy"]).values.tolist() == outcomes
         assert again["objective"] == pytest.approx(np.sum(again["outcomes"], axis=1))
         assert len(again["objective"]) == 3
