@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from policyloop.messages import on_one_line
-from scenarios.commands.console import SIMULATOR
+from scenarios.commands.console import ENVIRONMENT, SIMULATOR, Debug, Options
 from scenarios.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 def check(
     target: Annotated[
         str,
-        typer.Argument(
-            metavar="TARGET",
-            help="An environment's name, package.module:Class, file.py:Class, or a scenario's .toml file.",
-        ),
+        typer.Argument(metavar="TARGET", help=ENVIRONMENT),
     ],
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the environment; repeatable.")
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    option: Options = None,
+    debug: Debug = False,
 ) -> int:
     """Check that a simulator keeps the contract: seeds, shapes, limits, composition, noise, copies, speed.
 
@@ -96,11 +91,12 @@ def environment_of(target: str, options: dict[str, Any]) -> Environment:
 def refusals(target: str) -> list[str]:
     """Why a run of a scenario would be refused before its first round; none without a scenario."""
     from scenarios.declaration.catalogue import load
-    from scenarios.trial import check
+    from scenarios.trial.check import refuse_mistakes
+    from scenarios.trial.world import World
 
     if target.endswith(".toml"):
         try:
-            check.check(load(target))
+            refuse_mistakes(World.of(load(target), trial=1))
         except UserError as error:
             return [str(error)]
         except SystemExit as end:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from policyloop.messages import on_one_line
-from scenarios.commands.console import INTERRUPTED, console, failures, tell
+from scenarios.commands.console import INTERRUPTED, Debug, Jobs, Quiet, StudyFile, console, failures, tell
 from scenarios.errors import StudyInterrupted, UserError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ StepTimeout = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="Stop a step that takes longer; its round has failed."),
 ]
-Jobs = Annotated[int, typer.Option(help="Worker processes. The results do not depend on it.")]
 Backend = Annotated[
     str, typer.Option(metavar="loky|dask", help="Processes of this machine, or a Dask cluster.")
 ]
@@ -43,9 +42,7 @@ Part = Annotated[
     str,
     typer.Option("--share", metavar="K/N", help="Run share K of N of the trials; `merge` joins the files."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Add lines about the run to this file.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 # What to do about an error of the study's file before the run can go on.
 _FIRST = {
@@ -145,9 +142,7 @@ def run(
 
 
 def resume(
-    study: Annotated[
-        Path, typer.Argument(metavar="STUDY", help="A study file, as written by `policyloop run`.")
-    ],
+    study: StudyFile,
     trials: Trials = None,
     rounds: Rounds = None,
     agents: Agents = None,

@@ -105,11 +105,9 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
     if "agents" in given:
         merged["agents"] = [_declared(data, label) for label in given["agents"]]
     try:
-        scenario = Scenario.model_validate(placed(merged, source))
+        return Scenario.of(placed(merged, source), source)
     except ValidationError as error:
         raise UserError(describe(error, source, given)) from error
-    scenario._source = source
-    return scenario
 
 
 def _declared(data: Mapping[str, Any], label: str) -> Any:

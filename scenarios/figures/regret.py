@@ -55,7 +55,7 @@ def regret_figure(
         if curve.trials >= _FEWEST:
             axes.fill_between(curve.rounds, curve.low, curve.high, color=colour, alpha=0.13, linewidth=0)
             top = max(top, float(curve.high.max()))
-    unit = study.environment["objective_unit"]
+    unit = study.environment.objective_unit
     kind = "Average" if average else "Cumulative"
     axes.set_xlabel("round")
     axes.set_ylabel(f"{kind.lower()} {measure} ({unit})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -11,17 +11,17 @@ from threadpoolctl import threadpool_limits
 import bridges
 import simulators
 from optimizer.arrays import Array
-from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
 from scenarios.numbers import significant
 from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
-from scenarios.trial import building
-from simulators.flu.abm import FluABM
+from scenarios.trial.building import build_environment
 
 if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.figure import Figure
+
+    from simulators.flu.abm import FluABM
 
 
 SEASONS = 10
@@ -80,6 +80,11 @@ class Season(NamedTuple):
     ode: Array
 
 
+def has_seasons(study: Study) -> bool:
+    """Whether a study's rounds are seasons of flu among persons."""
+    return study.scenario.environment.name == "flu-abm"
+
+
 def season_figures(study: Study) -> dict[str, Figure]:
     """Draw the seasons of a study, on the held-out seeds of its first trial.
 
@@ -98,9 +103,7 @@ def season_figures(study: Study) -> dict[str, Figure]:
     if agent is None:
         return {}
     with threadpool_limits(1):
-        environment = building.build_environment(study.scenario, 1)
-        if not isinstance(environment, FluABM):
-            raise UserError(f"{study.path}: its environment is not the one that it was run with")
+        environment = cast("FluABM", build_environment(study.scenario, 1))
         seasons = [_simulate(study, environment, label, policy) for label, policy in policies.items()]
         figures = {
             "epidemic_curve": epidemic_curve(study, seasons),
@@ -114,9 +117,9 @@ def _policies(study: Study) -> tuple[str | None, dict[str, Any]]:
     for spec in study.scenario.agents:
         advice = typical_advice(study, spec.label)
         if advice is not None:
-            policies = {f"recommended by {spec.label}": advice["value"]["policy"]}
-            if study.environment["current_policy"] is not None:
-                policies[study.environment["current_policy_label"]] = study.environment["current_policy"]
+            policies = {f"recommended by {spec.label}": advice.policy}
+            if study.environment.current_policy is not None:
+                policies[study.environment.current_policy_label] = study.environment.current_policy
             return spec.label, policies
     return None, {}
 
@@ -140,7 +143,7 @@ def epidemic_curve(study: Study, seasons: list[Season]) -> Figure:
     panels: Any = figure.subplots(1, len(seasons), sharex=True, sharey=True, squeeze=False)
     ended = max(int(np.flatnonzero(one.infectious.sum(axis=(0, 2)))[-1]) for one in seasons)
     for axes, season in zip(panels[0], seasons, strict=True):
-        for j, group in enumerate(study.environment["groups"]):
+        for j, group in enumerate(study.environment.groups):
             curves = 100 * season.infectious[:, :, j]
             axes.plot(curves.T, color=GROUP_COLOURS[j], linewidth=0.35, alpha=0.2, zorder=1)
             axes.plot(curves.mean(axis=0), color=GROUP_COLOURS[j], linewidth=1.8, label=group, zorder=3)
@@ -163,7 +166,7 @@ def epidemic_curve(study: Study, seasons: list[Season]) -> Figure:
 
 def attack_rate(study: Study, seasons: list[Season]) -> Figure:
     """Draw the share of each group infected, among persons with the spread of its seasons, and by the ODE."""
-    groups = study.environment["groups"]
+    groups = study.environment.groups
     figure = new_figure(5.2 * len(seasons), 4.2)
     panels: Any = figure.subplots(1, len(seasons), sharey=True, squeeze=False)
     places = np.arange(len(groups))

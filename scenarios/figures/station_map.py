@@ -66,7 +66,7 @@ class View(NamedTuple):
 def has_map(study: Study) -> bool:
     """Whether a study's policies are places in a finite space, tried by an agent with a model."""
     facts = study.environment
-    return tuple(facts["labels"]) == PLACE and facts["finite"] and _modelled(study) is not None
+    return tuple(facts.labels) == PLACE and facts.finite and _modelled(study) is not None
 
 
 def station_map(study: Study) -> Figure | None:
@@ -102,14 +102,15 @@ def _view(study: Study) -> View | None:
     label = _modelled(study)
     assert label is not None
     typical = typical_advice(study, label)
-    trial = 1 if typical is None else int(typical["trial"])
-    world, history = study.world(trial), study.history(trial, label)
-    if world is None or not history:
+    trial = 1 if typical is None else typical.trial
+    learned, history = study.world(trial), study.history(trial, label)
+    if learned is None or not history:
         return None
-    environment, agent = replay(study.scenario, trial, label, world, history)
+    environment, agent = replay(study.scenario, trial, label, learned, history)
     space = environment.policy_space
     rows = np.arange(space.size or 0)
-    if max(one["row"] for one in history) >= len(rows):
+    queries = np.array([one.row for one in history])
+    if queries.max() >= len(rows):
         raise UserError(f"{study.path}: its environment now has {len(rows)} places, fewer than the study's")
     objective, optimum = np.full(len(rows), np.nan), None
     try:
@@ -128,7 +129,7 @@ def _view(study: Study) -> View | None:
         objective,
         mean,
         deviation,
-        np.array([one["row"] for one in history]),
+        queries,
         optimum,
         int(agent.recommend(**bridges.moment(environment.context)).policy),
         environment.objective_unit,

@@ -18,8 +18,8 @@ from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import AGENTS, Settings
 from scenarios.results.bounds import study_bounds
 from scenarios.results.statistics import curves, mean_interval, paired_gain
-from scenarios.running import run
 from scenarios.running.progress import Progress
+from scenarios.running.run import run
 from scenarios.study.study import Study
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def plan(name: str, settings: Settings) -> Scenario:
     )
 
 
-def study(name: str, settings: Settings, path: Path, *, jobs: int, show: Progress) -> Study:
+def run_panel(name: str, settings: Settings, path: Path, *, jobs: int, progress: Progress) -> Study:
     """Run the scenario of a panel, or go on with it where it was stopped."""
-    return run.run(plan(name, settings), out=path, jobs=jobs, resume=True, progress=show)
+    return run(plan(name, settings), out=path, jobs=jobs, resume=True, progress=progress)
 
 
 def bounds_of(found: Study) -> tuple[Bounds, str]:
@@ -113,7 +113,7 @@ def cumulative(
                 **paired_gain(totals[OURS], totals[other]),
             )
         )
-    unit = found.environment["objective_unit"]
+    unit = found.environment.objective_unit
     notes = [ABOUT.get(found.scenario.name, found.scenario.title)]
     means = [f"{label} {_with_interval(totals[label])}" for label in found.scenario.labels]
     notes.append(f"Cumulative regret after {found.scenario.rounds} rounds, in {unit}: {'; '.join(means)}.")
@@ -149,7 +149,7 @@ def average(found: Study) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]
         unit="%",
         **paired_gain(at_end, at_half),
     )
-    unit = found.environment["objective_unit"]
+    unit = found.environment.objective_unit
     lines = []
     for label, mine in regret.items():
         last = mine.loc[:, rounds - rounds // 10 :].mean(axis=1)

@@ -15,14 +15,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import pandas as pd
+
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
+from scenarios.figures.drawing import save
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import FIGURES, Settings
 from scenarios.study.store import WriterLock
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -136,8 +138,6 @@ class Folder:
         notes : list of str
             Paragraphs about the figure, for the report.
         """
-        from scenarios.figures.drawing import save
-
         paths = save(figure, self.path / f"figure-{name}")
         table = self.path / f"figure-{name}.csv"
         numbers.to_csv(table, index=False)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from sklearn.gaussian_process.kernels import RBF
 
 import bridges
@@ -23,7 +24,6 @@ from scenarios.reproduction.settings import Settings
 from scenarios.results.statistics import mean_interval
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -89,8 +89,9 @@ def draw(seed: int, index: int) -> Illustration:
     functions = np.concatenate([environment.expected(rows) for environment in scales], axis=1)
     rng = np.random.default_rng(bridges.seed_sequence(seed, index, "design"))
     observed_rows = rng.choice(len(x), OBSERVATIONS, replace=False)
-    noise = np.random.default_rng(bridges.seed_sequence(seed, index, "noise")).standard_normal((OBSERVATIONS, 2))
-    observed = functions[observed_rows] + np.sqrt(NOISE_VARIANCE) * noise
+    noise = np.random.default_rng(bridges.seed_sequence(seed, index, "noise"))
+    deviations = np.sqrt(NOISE_VARIANCE) * noise.standard_normal((OBSERVATIONS, 2))
+    observed = functions[observed_rows] + deviations
     prior = Prior([RBF(scale) for scale in LENGTH_SCALES], np.full(2, NOISE_VARIANCE), [0.0, 0.0])
     composition = Composition(2)
     together = prior.composed(composition)
@@ -107,8 +108,6 @@ def draw(seed: int, index: int) -> Illustration:
 
 def make(settings: Settings) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
     """Figure 1, its numbers, the claim and what the report says about it."""
-    import pandas as pd
-
     shown = draw(settings.seed, 0)
     averages = np.array([draw(settings.seed, index).average_variances for index in range(settings.draws)])
     reduction = 100 * (1 - averages[:, 0] / averages[:, 1])

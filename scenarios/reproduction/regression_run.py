@@ -131,7 +131,7 @@ class RegressionSetting:
         object.__setattr__(self, "groups", tuple(groups))
 
 
-def learn_priors(
+def shared_priors(
     setting: RegressionSetting, *, jobs: int = 1, on_group: Callable[[int], None] | None = None
 ) -> dict[int, dict[str, Any]]:
     """Learn the kernels that all runs share, from samples outside them.
@@ -169,7 +169,7 @@ def regression_run(setting: RegressionSetting, run: int, priors: Mapping[int, Ma
     run : int
         From 0.
     priors : mapping
-        From `learn_priors`.
+        From `shared_priors`.
 
     Returns
     -------

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 
 from optimizer.arrays import Array
 from scenarios.errors import UserError
-from scenarios.reproduction.regression_run import RegressionSetting, learn_priors, regression_run
+from scenarios.reproduction.regression_run import RegressionSetting, regression_run, shared_priors
 from scenarios.results.statistics import RESAMPLES, mean_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +52,6 @@ class RegressionStudy:
             the mean percentage over runs and its 95 % interval (Student's t; nan for one run); `trend`, the
             least-squares line over T through the improvements.
         """
-        import pandas as pd
-
         T = np.arange(1, self.setting.observations + 1)
         improvement, rows = self.improvement, []
         for i, J in enumerate(self.setting.groups):
@@ -90,8 +86,6 @@ class RegressionStudy:
             a bootstrap interval over runs: unlike a mean of ratios, it is not ruled by the runs in which the
             ordinary regression happens to err little.
         """
-        import pandas as pd
-
         rows = []
         for i, J in enumerate(self.setting.groups):
             gain = self.improvement[i, first - 1 :]
@@ -120,7 +114,7 @@ def regression_study(
     jobs : int, default 1
         Worker processes; the result does not depend on it.
     priors : mapping, optional
-        What `learn_priors` returned; learned first unless given.
+        From `shared_priors`; learned first unless given.
     progress : callable, optional
         Called with (runs done, runs) after each.
 
@@ -133,7 +127,7 @@ def regression_study(
         if value < 1:
             raise UserError(f"{name} = {value}; accepted: a whole number, 1 or more")
     if priors is None:
-        priors = learn_priors(setting, jobs=jobs)
+        priors = shared_priors(setting, jobs=jobs)
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
     found = []
     for errors in parallel(joblib.delayed(regression_run)(setting, run, priors) for run in range(runs)):

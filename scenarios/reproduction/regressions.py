@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from optimizer.arrays import Array
 from policyloop.messages import on_one_line
@@ -20,15 +21,14 @@ from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.folder import write_whole
-from scenarios.reproduction.regression_run import WORLD, RegressionSetting, learn_priors, regression_run
+from scenarios.reproduction.regression_run import WORLD, RegressionSetting, regression_run, shared_priors
 from scenarios.reproduction.regression_study import RegressionStudy
 from scenarios.reproduction.settings import Settings
 from scenarios.results.statistics import mean_interval
 from scenarios.running.local_workers import call, spread
-from scenarios.running.progress import Progress
+from scenarios.running.progress import Progress, Say
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -52,7 +52,9 @@ def setting_of(domain: str, settings: Settings) -> RegressionSetting:
     return RegressionSetting(domain, groups, settings.observations, settings.samples, settings.seed)
 
 
-def study(setting: RegressionSetting, runs: int, path: Path, *, jobs: int, show: Progress) -> RegressionStudy:
+def run_panel(
+    setting: RegressionSetting, runs: int, path: Path, *, jobs: int, progress: Progress
+) -> RegressionStudy:
     """Do the runs that are not stored yet, store each as it ends, and return all.
 
     Parameters
@@ -63,26 +65,25 @@ def study(setting: RegressionSetting, runs: int, path: Path, *, jobs: int, show:
         CSV file of the runs; beside it, as `.json`, the setting and the learned kernels.
     jobs : int
         Worker processes. The results do not depend on it.
-    show : Progress
-        Is told how far it is.
+    progress : Progress
 
     Raises
     ------
     UserError
         The file holds another setting, or cannot be read.
     """
-    priors = _priors(setting, path.with_suffix(".json"), jobs, show)
+    priors = _priors(setting, path.with_suffix(".json"), jobs, progress)
     done = _stored(setting, path)
     todo = [run for run in range(runs) if run not in done]
     if todo:
         calls = [call(_numbered_run, setting, run, priors) for run in todo]
         words = f"figure 2, {TITLES[setting.domain]}: {runs} runs"
-        with show.stage(words) as told, path.open("a", encoding="utf-8", newline="") as file:
+        with progress.stage(words) as say, path.open("a", encoding="utf-8", newline="") as file:
             for run, errors in spread(calls, jobs):
                 file.write(_lines(setting, run, errors))
                 file.flush()
                 done[run] = errors
-                told(f"{len(done)} done")
+                say(f"{len(done)} done")
     decomposed, entire = np.stack([done[run] for run in range(runs)], axis=-1)
     return RegressionStudy(setting, decomposed, entire)
 
@@ -93,7 +94,9 @@ def _numbered_run(
     return run, regression_run(setting, run, priors)
 
 
-def _priors(setting: RegressionSetting, path: Path, jobs: int, show: Progress) -> dict[int, dict[str, Any]]:
+def _priors(
+    setting: RegressionSetting, path: Path, jobs: int, progress: Progress
+) -> dict[int, dict[str, Any]]:
     """The kernels that all runs share, from the file if they are stored there."""
     wanted = json.loads(json.dumps(asdict(setting)))
     if path.is_file():
@@ -106,19 +109,19 @@ def _priors(setting: RegressionSetting, path: Path, jobs: int, show: Progress) -
         if not same:
             raise UserError(f"{path}: holds a regression study of another setting; --force starts again")
         return priors
-    with show.stage(f"figure 2, {TITLES[setting.domain]}: learning kernels") as told:
-        priors = learn_priors(setting, jobs=jobs, on_group=_counter(told))
+    with progress.stage(f"figure 2, {TITLES[setting.domain]}: learning kernels") as say:
+        priors = shared_priors(setting, jobs=jobs, on_group=_counter(say))
     write_whole(path, json.dumps({"setting": wanted, "priors": priors}))
     return priors
 
 
-def _counter(told: Callable[[str], None]) -> Callable[[int], None]:
+def _counter(say: Say) -> Callable[[int], None]:
     learned = 0
 
     def one_more(_: int) -> None:
         nonlocal learned
         learned += 1
-        told(f"{learned} groups done")
+        say(f"{learned} groups done")
 
     return one_more
 
@@ -222,8 +225,6 @@ def make(found: RegressionStudy) -> tuple[Figure, pd.DataFrame, list[Claim], lis
 
 def _numbers(found: RegressionStudy, pooled: Pooled) -> pd.DataFrame:
     """A row a (J, T): RMSEs, their improvement with its band, the trend, the runs' own percentages."""
-    import pandas as pd
-
     T = np.arange(1, found.setting.observations + 1)
     low, high = np.quantile(pooled.resampled, [0.025, 0.975], axis=0)
     tables = []

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from policyloop.messages import unknown_name
+from scenarios.declaration import catalogue
 from scenarios.errors import UserError
 
 ILLUSTRATION = "1"
@@ -97,8 +98,6 @@ def resolve(wanted: Iterable[str]) -> tuple[list[str], list[str]]:
     UserError
         There is no such figure.
     """
-    from scenarios.declaration import catalogue
-
     chosen = [name.lower().removeprefix("figure").strip(" -") for name in wanted] or list(FIGURES)
     for name in chosen:
         if name not in FIGURES:
