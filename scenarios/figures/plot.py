@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import matplotlib
+from matplotlib.figure import Figure
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
@@ -14,9 +16,6 @@ from scenarios.figures.seasons import has_seasons, season_figures
 from scenarios.figures.station_map import has_map, station_map
 from scenarios.results.bounds import study_bounds
 from scenarios.study.study import Study, check_target
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool = False) -> list[Path]:
@@ -46,8 +45,6 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
         A figure exists (without `force`), the folder cannot be written to, the theory has no bound for the
         study, or the data of its map are gone. Nothing is written then.
     """
-    import matplotlib
-
     bounds: Bounds = study_bounds(study) if bound else {}
     target = Path(folder)
     with matplotlib.rc_context(STYLE):

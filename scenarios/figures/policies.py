@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from scenarios.figures.drawing import columns, looks, new_figure
 from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def policy_figure(study: Study) -> Figure | None:

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from threadpoolctl import threadpool_limits
 
 import bridges
@@ -19,7 +23,6 @@ from scenarios.trial.building import build_environment
 
 if TYPE_CHECKING:
     import networkx as nx
-    from matplotlib.figure import Figure
 
     from simulators.flu.abm import FluABM
 
@@ -43,16 +46,8 @@ RING = 0.012
 """Radius of a household of two, where the town is 1 wide."""
 
 GROUP_COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#000000",
-    "#56B4E9",
-    "#D55E00",
-    "#8B4513",
-    "#4B0082",
-)
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00", "#8B4513", "#4B0082",
+)  # fmt: skip
 AGES_COLOURMAP = "RdPu"
 """Of the persons of a town, from young to old: none of its colours is that of a layer."""
 
@@ -60,24 +55,12 @@ LAYER_COLOURS = {"household": "#D55E00", "school": "#0072B2", "work": "#009E73",
 
 
 class Season(NamedTuple):
-    """Seasons under one policy.
+    """Seasons under one policy."""
 
-    Attributes
-    ----------
-    label : str
-        Whose policy.
-    infectious : (seasons, days + 1, J) array
-        Share of all persons who are infectious, by day and group.
-    attack : (seasons, J) array
-        Share of each group infected.
-    ode : (J,) array
-        The same by the ODE of the same town.
-    """
-
-    label: str
-    infectious: Array
-    attack: Array
-    ode: Array
+    label: str  # whose policy
+    infectious: Array  # share of all persons who are infectious, by season, day and group
+    attack: Array  # share of each group infected, by season and group
+    ode: Array  # the same by the ODE of the same town, by group
 
 
 def has_seasons(study: Study) -> bool:
@@ -88,40 +71,32 @@ def has_seasons(study: Study) -> bool:
 def season_figures(study: Study) -> dict[str, Figure]:
     """Draw the seasons of a study, on the held-out seeds of its first trial.
 
-    Returns
-    -------
-    dict of Figure
-        `epidemic_curve` and `attack_rate` under the recommended policy and today's practice, and `town`, the
-        network of a small one. Empty where no agent has given advice yet.
-
-    Raises
-    ------
-    UserError
-        The environment cannot be built again.
+    `epidemic_curve` and `attack_rate` under the recommended policy and today's practice, and `town`, the
+    network of a small one; nothing where no agent has given advice yet.
     """
-    agent, policies = _policies(study)
-    if agent is None:
+    policies = _policies(study)
+    if not policies:
         return {}
     with threadpool_limits(1):
         environment = cast("FluABM", build_environment(study.scenario, 1))
         seasons = [_simulate(study, environment, label, policy) for label, policy in policies.items()]
-        figures = {
+        return {
             "epidemic_curve": epidemic_curve(study, seasons),
             "attack_rate": attack_rate(study, seasons),
+            "town": town(environment),
         }
-        return figures | {"town": town(environment)}
 
 
-def _policies(study: Study) -> tuple[str | None, dict[str, Any]]:
-    """The first agent with advice, and the policies to draw by label: its own, then today's."""
+def _policies(study: Study) -> dict[str, list[float]]:
+    """The policies to draw by label: that of the first agent with advice, then today's."""
     for spec in study.scenario.agents:
         advice = typical_advice(study, spec.label)
         if advice is not None:
             policies = {f"recommended by {spec.label}": advice.policy}
             if study.environment.current_policy is not None:
                 policies[study.environment.current_policy_label] = study.environment.current_policy
-            return spec.label, policies
-    return None, {}
+            return policies
+    return {}
 
 
 def _simulate(study: Study, environment: FluABM, label: str, policy: Any) -> Season:
@@ -198,9 +173,6 @@ def attack_rate(study: Study, seasons: list[Season]) -> Figure:
 def town(environment: FluABM) -> Figure:
     """Draw the contacts of a day in a town of a few hundred persons, built as the study's own was."""
     import networkx as nx
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-    from matplotlib.lines import Line2D
 
     own = environment.population
     small = own if own.persons <= SMALL_TOWN else simulators.build_population(SMALL_TOWN, tolerance=1.0)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from scenarios.declaration import catalogue
@@ -21,10 +21,6 @@ from scenarios.results.statistics import curves, mean_interval, paired_gain
 from scenarios.running.progress import Progress
 from scenarios.running.run import run
 from scenarios.study.study import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 Bounds = dict[str, NDArray[np.float64]]
 

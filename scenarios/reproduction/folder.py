@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
@@ -23,10 +24,6 @@ from scenarios.figures.drawing import save
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import FIGURES, Settings
 from scenarios.study.store import WriterLock
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _MARK = "reproduction.json"
 _STUDIES = "studies"

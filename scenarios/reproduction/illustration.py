@@ -8,10 +8,11 @@ have about the size of the paper's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.gaussian_process.kernels import RBF
 
 import bridges
@@ -22,11 +23,6 @@ from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import Settings
 from scenarios.results.statistics import mean_interval
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 LENGTH_SCALES = (0.06, 0.12)
 OBSERVATIONS = 5

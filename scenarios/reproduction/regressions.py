@@ -10,10 +10,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from optimizer.arrays import Array
 from policyloop.messages import on_one_line
@@ -27,10 +29,6 @@ from scenarios.reproduction.settings import Settings
 from scenarios.results.statistics import mean_interval
 from scenarios.running.local_workers import call, spread
 from scenarios.running.progress import Progress, Say
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 TITLES = {
     "rbf": "squared-exponential kernels",
@@ -287,8 +285,6 @@ def _shown(value: Mapping[str, float | None]) -> str:
 
 
 def _figure(found: RegressionStudy, numbers: pd.DataFrame) -> Figure:
-    from matplotlib.ticker import MaxNLocator
-
     setting = found.setting
     figure = new_figure(6.4, 4.2)
     axes = figure.add_subplot()
