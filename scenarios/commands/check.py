@@ -60,20 +60,7 @@ def check(
 
 
 def environment_of(target: str, options: dict[str, Any]) -> Environment:
-    """Make the environment that a command names.
-
-    Parameters
-    ----------
-    target : str
-        A name, `package.module:Class`, `file.py:Class`, or a scenario's `.toml` file.
-    options : dict
-        The environment's options; none beside a scenario, which has its own.
-
-    Raises
-    ------
-    UserError
-        There is no such environment, or it refuses its options.
-    """
+    """Make the environment that a command names; options are given beside all but a scenario."""
     import simulators
     from scenarios.declaration.catalogue import load
     from scenarios.trial.building import build_environment
@@ -105,13 +92,7 @@ def refusals(target: str) -> list[str]:
 
 
 def options_of(given: list[str]) -> dict[str, Any]:
-    """Read KEY=VALUE pairs, values as in a scenario file; a word needs no quotes.
-
-    Raises
-    ------
-    UserError
-        A pair has no key or no equals sign.
-    """
+    """Read KEY=VALUE pairs, values as in a scenario file; a word needs no quotes."""
     options: dict[str, Any] = {}
     for pair in given:
         key, equals, value = pair.partition("=")

@@ -98,25 +98,7 @@ def _installed(name: str, package: str) -> bool:
 
 
 def write_simulator(name: str, folder: Path) -> Path:
-    """Write the package of a simulator.
-
-    Parameters
-    ----------
-    name : str
-        Small letters, digits and hyphens; no name of Python's, of an environment or of an installed package.
-    folder : Path
-        Where its folder goes.
-
-    Returns
-    -------
-    Path
-        The package's folder.
-
-    Raises
-    ------
-    UserError
-        The name will not do, or something is there already.
-    """
+    """Write the package of a simulator, and return its folder."""
     package = name.replace("-", "_")
     refused = unusable(name)
     if refused:

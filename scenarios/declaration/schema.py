@@ -25,13 +25,7 @@ class Table(BaseModel):
 
 
 def plain_options(options: dict[str, Any]) -> dict[str, Any]:
-    """A simulator's options as they are.
-
-    Raises
-    ------
-    ValueError
-        If they hold what a study file cannot store; names its key.
-    """
+    """A simulator's options as they are; ValueError, with the key, for what a study file cannot store."""
     for key, value in _entries("", options):
         try:
             json.dumps(value, allow_nan=False)

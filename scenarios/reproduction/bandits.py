@@ -81,13 +81,7 @@ def cumulative(
 ) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
     """A panel of figure 3, its numbers, its claims and what the report says about it.
 
-    Parameters
-    ----------
-    found : Study
-    bounds : dict
-        What the theory says that an agent's regret stays below; empty: not drawn.
-    missing : str
-        Why there are no bounds, where they were asked for.
+    `bounds` are drawn unless empty; `missing` says why there are none, where they were asked for.
     """
     totals = {label: table.sum(axis=1) for label, table in _regret(found).items()}
     trials = len(totals[OURS])

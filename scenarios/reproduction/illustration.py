@@ -35,28 +35,19 @@ _DECOMPOSED, _ENTIRE, _TRUTH = "#0072B2", "#D55E00", "#000000"
 
 @dataclass(frozen=True)
 class Illustration:
-    """One draw: functions, observations and posteriors at m points.
+    """One draw: two functions at m points, T observations, and the posteriors.
 
-    Attributes
-    ----------
-    x : ndarray of shape (m,)
-    functions : ndarray of shape (m, 2)
-    observed_x : ndarray of shape (T,)
-    observed : ndarray of shape (T, 2)
-        Noisy outcomes of both functions.
-    group_means, group_variances : ndarray of shape (m, 2)
-    decomposed, entire : pair of ndarray of shape (m,)
-        Posterior mean and variance of the sum, by Algorithm 1, and by one Gaussian process with the composed
-        kernel and noise.
+    `decomposed` and `entire` are the posterior mean and variance of the sum, by Algorithm 1, and by one
+    Gaussian process with the composed kernel and noise.
     """
 
-    x: Array
-    functions: Array
-    observed_x: Array
-    observed: Array
-    group_means: Array
+    x: Array  # (m,)
+    functions: Array  # (m, 2)
+    observed_x: Array  # (T,)
+    observed: Array  # (T, 2), noisy
+    group_means: Array  # (m, 2)
     group_variances: Array
-    decomposed: tuple[Array, Array]
+    decomposed: tuple[Array, Array]  # (m,) each
     entire: tuple[Array, Array]
 
     @property
@@ -68,12 +59,7 @@ class Illustration:
 def draw(seed: int, index: int) -> Illustration:
     """Draw two functions, observe them at random points, and regress their sum in both ways.
 
-    Parameters
-    ----------
-    seed : int
-        The root of all randomness.
-    index : int
-        Which draw; 0 is the one that the figure shows.
+    Of all draws, 0 is the one that the figure shows.
     """
     world = bridges.seed_sequence(seed, index, "world")
     scales = [

@@ -55,20 +55,7 @@ def run_panel(
 ) -> RegressionStudy:
     """Do the runs that are not stored yet, store each as it ends, and return all.
 
-    Parameters
-    ----------
-    setting : RegressionSetting
-    runs : int
-    path : Path
-        CSV file of the runs; beside it, as `.json`, the setting and the learned kernels.
-    jobs : int
-        Worker processes. The results do not depend on it.
-    progress : Progress
-
-    Raises
-    ------
-    UserError
-        The file holds another setting, or cannot be read.
+    `path` is the CSV file of the runs; beside it, as `.json`, are the setting and the learned kernels.
     """
     priors = _priors(setting, path.with_suffix(".json"), jobs, progress)
     done = _stored(setting, path)

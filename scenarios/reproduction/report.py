@@ -31,14 +31,7 @@ _TITLES = {
 
 
 def write(folder: Folder, left_out: list[str]) -> None:
-    """Write `reproduction.md` and `claims.csv` about all figures that a folder holds.
-
-    Parameters
-    ----------
-    folder : Folder
-    left_out : list of str
-        What could not be made, one line each.
-    """
+    """Write `reproduction.md` and `claims.csv` about a folder's figures; a line each for those left out."""
     claims = folder.claims()
     table = pd.DataFrame(
         [{"figure": name, **claim.as_dict(), "verdict": claim.verdict} for name, claim in claims]

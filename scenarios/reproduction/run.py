@@ -47,14 +47,8 @@ def reproduce(
     command : str
         The command line, for the report.
 
-    Returns
-    -------
-    Folder
-
     Raises
     ------
-    UserError
-        There is no such figure, or the folder cannot be used.
     KeyboardInterrupt
         Ctrl-C: what is finished is kept; the same call goes on with it.
     """

@@ -86,17 +86,9 @@ def quick(seed: int = 0) -> Settings:
 
 
 def resolve(wanted: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The figures to make, in the paper's order, and one line about each that cannot be made yet.
+    """The wanted figures in the paper's order, and one line about each that cannot be made yet.
 
-    Parameters
-    ----------
-    wanted : iterable of str
-        Names of `FIGURES`; none means all.
-
-    Raises
-    ------
-    UserError
-        There is no such figure.
+    Names of `FIGURES`; none means all.
     """
     chosen = [name.lower().removeprefix("figure").strip(" -") for name in wanted] or list(FIGURES)
     for name in chosen:

@@ -22,24 +22,12 @@ BOUNDED = {"d-gpucb": "decomposed", "gp-ucb": "entire"}
 
 
 def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
-    """The bounds on the cumulative regret of a study's UCB agents.
+    """The bounds on the cumulative regret of a study's UCB agents, by label, (T,).
 
-    Parameters
-    ----------
-    study : Study
-        Of a finite policy space with a linear composition, whose agents were given their prior. The bounds
-        assume that it is true.
-
-    Returns
-    -------
-    dict
-        By label, (T,): a bound that each trial's regret exceeds with probability delta at most, averaged over
-        the trials' worlds. It is that of the theorem's beta_t, even where the agent's was scaled down.
-
-    Raises
-    ------
-    UserError
-        The theory, as implemented, has no bound for this study.
+    Each trial's regret exceeds them with probability delta at most; they are averaged over the worlds of the
+    trials. They are those of the theorem's beta_t, even where the agent's was scaled down, and assume that
+    the given prior is true. UserError where the theory, as implemented, has none: it wants a finite policy
+    space, a linear composition, and agents that were given their prior.
     """
     scenario = study.scenario
     specs = [spec for spec in scenario.agents if spec.name in BOUNDED]

@@ -95,16 +95,7 @@ def _cell(value: dict[str, float | None], name: str, reference: bool, trials: in
 
 
 def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str]) -> list[str]:
-    """What has to be known to read the comparison, a line each.
-
-    Parameters
-    ----------
-    study : Study
-    values : dict
-        What `compare` returns.
-    shown : sequence of str
-        The columns that the table has.
-    """
+    """What has to be known to read the comparison (`values`) with the columns shown, a line each."""
     lines = []
     trials = [row["trials"] for row in values.values()]
     if max(trials) >= ENOUGH:

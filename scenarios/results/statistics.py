@@ -86,12 +86,9 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def simulated_again(study: Study, label: str) -> pd.Series:
-    """The objective of an agent's recommendations on held-out seeds, their mean a trial.
+    """The objective of an agent's recommendations on held-out seeds: their mean, by trial.
 
-    Returns
-    -------
-    Series
-        Indexed by trial; without the trials of which nothing is known. A step that failed does not count.
+    A step that failed does not count; trials of which nothing is known are left out.
     """
     found = {
         one.trial: [value for value in one.held_out.objective if value is not None]
@@ -105,10 +102,7 @@ def simulated_again(study: Study, label: str) -> pd.Series:
 def paired_difference(agent: pd.Series, reference: pd.Series) -> Interval:
     """The mean over trials of an agent's total minus the reference's, with Student's 95 % interval.
 
-    Parameters
-    ----------
-    agent, reference : Series
-        One total a trial, indexed by trial; trials that one of the two lacks do not count.
+    Totals are indexed by trial; trials that one of the two lacks do not count.
     """
     return mean_interval((agent - reference).dropna().to_numpy(dtype=np.float64))
 
@@ -126,17 +120,9 @@ def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:
 
 
 def mean_interval(values: NDArray[np.float64]) -> Interval:
-    """The mean of values and its 95 % interval by Student's t; nan values do not count.
+    """The mean of values, one a trial, and its 95 % interval by Student's t; nan values do not count.
 
-    Parameters
-    ----------
-    values : (n,) array
-        One value a trial.
-
-    Returns
-    -------
-    dict
-        `mean, low, high`; low and high are None for n < 2, all are None for n = 0.
+    Low and high are None of one value, all three are None of none.
     """
     found = values[np.isfinite(values)]
     if len(found) == 0:
@@ -151,17 +137,8 @@ def mean_interval(values: NDArray[np.float64]) -> Interval:
 def paired_gain(agent: pd.Series, reference: pd.Series, minimise: bool = True) -> Interval:
     """The gain of an agent over the reference in percent, with its 95 % bootstrap interval.
 
-    Parameters
-    ----------
-    agent, reference : Series
-        One total a trial, indexed by trial; trials that one of the two lacks do not count.
-    minimise : bool, default True
-        Whether less is better.
-
-    Returns
-    -------
-    dict
-        `mean, low, high`; 100 times the mean difference over the mean of the reference.
+    100 times the mean difference over the mean of the reference. Totals are indexed by trial; trials that one
+    of the two lacks do not count. With `minimise`, less is better.
     """
     both = agent.dropna().index.intersection(reference.dropna().index)
     ours = agent.loc[both].to_numpy(dtype=np.float64)
@@ -214,21 +191,10 @@ class Curve(NamedTuple):
 
 
 def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
-    """Mean and 95 % band over trials of a cumulative column, by round, for every agent.
+    """Mean and 95 % band over trials of a summed column ("regret" or "objective"), by round and agent.
 
-    Parameters
-    ----------
-    study : Study
-    column : {"regret", "objective"}
-        What is summed over the rounds.
-    average : bool
-        Divide by the round, as in the paper's figure 4.
-
-    Returns
-    -------
-    dict
-        A `Curve` by label. Only complete trials count, unless an agent has none: then the rounds that all
-        its trials have. The band is nan with fewer than two trials.
+    With `average` it is divided by the round, as in the paper's figure 4. Only complete trials count, unless
+    an agent has none: then the rounds that all its trials have. The band is nan with fewer than two trials.
     """
     frame = study.to_dataframe()
     found: dict[str, Curve] = {}

@@ -35,7 +35,6 @@ class Collector:
     Parameters
     ----------
     store : Store
-        The study that is written.
     seen : callable
         Called with every round that has been stored.
     host : str, optional

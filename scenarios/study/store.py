@@ -66,10 +66,12 @@ class WriterLock:
 class Store:
     """The one writer of a study file. Use as a context manager; all methods may be called from any thread.
 
+    Nothing is changed where it raises UserError: the file exists (without `resume` or `force`), is no study,
+    is damaged or read-only, is being written by another process, or its folder cannot be written to.
+
     Parameters
     ----------
     path : Path
-        The study file.
     resume : bool, default False
         Go on with the file if it exists.
     force : bool, default False
@@ -81,12 +83,6 @@ class Store:
         Whether this store made the file.
     paid : bool
         Whether the file holds what has cost simulations.
-
-    Raises
-    ------
-    UserError
-        The file exists (without `resume` or `force`), is no study, is damaged or read-only, is being written
-        by another process, or its folder cannot be written to. Nothing is changed then.
     """
 
     def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
@@ -205,13 +201,7 @@ class Store:
 
 @contextlib.contextmanager
 def new_study(path: Path, *, force: bool = False) -> Iterator[Store]:
-    """Write a study that is there as a whole, or not at all.
-
-    Raises
-    ------
-    UserError
-        As by `Store`. A study that `force` would have replaced is kept then.
-    """
+    """Write a study that is there as a whole, or not at all: then one that it would replace is kept."""
     if path.exists() and force:
         connect(path, write=False).close()
     lock = WriterLock(path)
@@ -230,7 +220,7 @@ def new_study(path: Path, *, force: bool = False) -> Iterator[Store]:
 
 
 def _is_empty(path: Path) -> bool:
-    """Tell whether a file is a database without a table, as a run leaves that is killed at its very start."""
+    """Whether a file is a database without a table, as a run leaves that is killed at its very start."""
     try:
         with contextlib.closing(
             sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)

@@ -219,13 +219,7 @@ class Study:
 
 
 def check_target(target: Path, force: bool) -> None:
-    """Check that an output file may be written.
-
-    Raises
-    ------
-    UserError
-        It exists (without `force`), is a folder, or there is no folder for it.
-    """
+    """Raise UserError where an output file may not be written: it exists, say, and there is no `force`."""
     refuse_folder(target)
     if target.exists() and not force:
         raise UserError(f"{target}: exists; give --force to replace it, or another --out")
