@@ -155,15 +155,15 @@ class Run:
     def _begin(self) -> Facts:
         """Write a new study's facts, or check that a stored one goes with the scenario."""
         scenario, store = self.scenario, self.store
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        now, packages = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), versions()
         facts = Facts.of(self.worlds.of(1).environment)
         meta = read_meta(store.read())
         if "scenario" in meta:
             refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))
         else:
-            meta = {"created": now, "versions": versions(), "environment": facts._asdict()}
+            meta = {"created": now, "versions": packages, "environment": facts._asdict()}
         store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
-        store.log_run(now, versions())
+        store.log_run(now, packages)
         return facts
 
     def _learn_worlds(self) -> dict[str, WorldRecord]:
@@ -230,7 +230,10 @@ class Run:
             before = self._count()
             children = max(1, min(scenario.batch, self.workforce.jobs // len(todo)))
             died = self._attempt(
-                [Trial(scenario, *one, learned[world_key(scenario, one[0])], children) for one in todo]
+                [
+                    Trial(scenario, trial, label, learned[world_key(scenario, trial)], children)
+                    for trial, label in todo
+                ]
             )
             if died is None:
                 return

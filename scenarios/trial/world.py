@@ -64,7 +64,8 @@ class World:
 
     def fresh(self) -> Environment:
         """An environment like the one that was made, for one use."""
-        return whole_copy(self.environment) or build_environment(self.scenario, self.trial)
+        copied = whole_copy(self.environment)
+        return build_environment(self.scenario, self.trial) if copied is None else copied
 
     @contextmanager
     def steps(self, children: int = 1) -> Iterator[bridges.Steps | None]:

@@ -219,7 +219,10 @@ def test_rounds_that_run_in_parallel_are_asked_for_together_and_told_in_order():
     ask, tell = agent.ask, agent.tell
     agent.ask = lambda n=1, **more: calls.append(f"ask {n}") or ask(n, **more)
     agent.tell = lambda policies, *more, **most: calls.append("tell") or tell(policies, *more, **most)
-    told = list(Loop(environment, agent, seed=0, parallel=3).run(6))
+    told = []
+    for one in Loop(environment, agent, seed=0, parallel=3).run(6):
+        told.append(one)  # as soon as its step has ended; the last of a batch once the agent knows of all
+        assert calls.count("tell") == 3 * (len(told) // 3)
     assert calls == ["ask 3", *["tell"] * 3] * 2
     assert [one.round for one in told] == [1, 2, 3, 4, 5, 6]
     assert len({tuple(one.policy) for one in told}) == 6
