@@ -24,7 +24,7 @@ from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
 from simulators.flu.season.durations import durations
 from simulators.flu.season.model import LATENT_PERIOD, FluModel
-from simulators.population.population import cached_population
+from simulators.population.population import build_population
 
 PILOT_POLICIES, PILOT_SEASONS = 4, 4
 """Seasons from which the noise of a single season is estimated: so many policies, so many seasons of each."""
@@ -172,7 +172,9 @@ class FluABM(Environment):
         self._adopt_policy_space(ode)
 
         self.seed = seed
-        self.population = cached_population(persons, seed, contacts, groups, layer_weights)
+        self.population = build_population(
+            persons, seed=seed, contacts=contacts, groups=groups, weights=layer_weights
+        )
         for name, size in zip(self.groups, self.population.sizes, strict=True):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")

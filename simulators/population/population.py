@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +82,9 @@ class Population:
     def sizes(self) -> NDArray[np.int64]:
         """Persons in each group, (J,)."""
         return np.bincount(self.group, minlength=len(self.groups))
+
+    def __deepcopy__(self, memo: object) -> Population:
+        return self  # nothing changes it, and it may be large: copies of an environment share its town
 
     def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
         """The graph of the network, whose nodes have `age` and `household` besides."""
@@ -230,24 +232,3 @@ def _layer_weights(given: Mapping[str, float] | None) -> dict[str, float]:
     for setting, value in (given or {}).items():
         weights[choice("weights", setting, SETTINGS)] = number(f"weights[{setting!r}]", value, least=0)
     return weights
-
-
-def cached_population(persons: int, seed: Any, contacts: Any, groups: Any, weights: Any) -> Population:
-    """A population, or the same one again until another is built; not to be changed.
-
-    The trials of a study often share it.
-    """
-    if not (isinstance(contacts, str) and isinstance(seed, int) and isinstance(persons, int)):
-        return build_population(persons, seed=seed, contacts=contacts, groups=groups, weights=weights)
-    return _build_named(persons, seed, contacts, groups, None if weights is None else tuple(weights.items()))
-
-
-@lru_cache(maxsize=1)
-def _build_named(persons: int, seed: int, contacts: str, groups: Any, weights: Any) -> Population:
-    return build_population(
-        persons,
-        seed=seed,
-        contacts=contacts,
-        groups=groups,
-        weights=None if weights is None else dict(weights),
-    )

@@ -25,12 +25,10 @@ def test_ctrl_c_once_loses_no_round_in_flight(jobs, faulty, tmp_path):
     kept = Study(out).rounds()
     assert len(kept) == len(log.read_text().split()) < 100  # every step that began is a round that is stored
     assert f"{len(kept)} rounds are stored" in error and "--resume" in error
-    few = load(
-        path, {"rounds": max(one["round"] for one in kept), "trials": max(one["trial"] for one in kept)}
-    )
+    few = load(path, {"rounds": max(one.round for one in kept), "trials": max(one.trial for one in kept)})
     whole = run(few.model_copy(update={"trials": 2}), out=tmp_path / "whole.sqlite")
-    values = {(one["trial"], one["round"]): one["outcomes"] for one in whole.rounds()}
-    assert all(values[one["trial"], one["round"]] == one["outcomes"] for one in kept)
+    values = {(one.trial, one.round): one.outcomes for one in whole.rounds()}
+    assert all(values[one.trial, one.round] == one.outcomes for one in kept)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

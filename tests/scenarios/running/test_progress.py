@@ -4,10 +4,11 @@ import io
 import time
 
 import pytest
+from studies import a_round
 
 from scenarios.running.progress import PlainLines
 
-ROUND = {"status": "ok", "agent": "random", "objective": 1.0, "expected": None}
+ROUND = a_round(status="ok", agent="random", objective=1.0, expected=None)
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def lines(clock, times, total):
     """Show rounds that come at some times, and return the lines between the first and the last."""
     out = io.StringIO()
     shown = PlainLines(out, every=0.0)
-    shown.start("s", total, 0, "minimize")
+    shown.start("s", total, 0, -1.0)
     for moment in times:
         clock[0] = 1000.0 + moment
         shown.seen(ROUND)
@@ -46,7 +47,7 @@ def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
     monkeypatch.setattr("scenarios.running.progress._SLOW", 0.0)
     out = io.StringIO()
     shown = PlainLines(out)
-    shown.start("s", 1, 0, "minimize")
+    shown.start("s", 1, 0, -1.0)
     shown.seen(ROUND)
     shown._ending.join(5)
     assert "all rounds are stored; recommending" in out.getvalue()
@@ -56,6 +57,6 @@ def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
 def test_a_display_serves_several_runs(clock):
     shown = PlainLines(io.StringIO())
     for _ in range(2):
-        shown.start("s", 1, 0, "minimize")
+        shown.start("s", 1, 0, -1.0)
         shown.seen(ROUND)
         shown.stop()
