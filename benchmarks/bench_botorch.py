@@ -24,7 +24,7 @@ from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import SumMarginalLogLikelihood
 
 import simulators
-from bridges import Loop, find_optimum, initial_design, make_agent, stream
+from bridges import Loop, find_optimum, initial_design, make_agent, seed_sequence
 from bridges.feedback import composition, search_space
 from optimizer.agents.baselines import ObservingAgent
 
@@ -109,8 +109,8 @@ def main():
             loop = Loop(
                 environment,
                 make(trial),
-                stream(0, trial, "noise"),
-                design=initial_design(environment, design, stream(0, trial, "design")),
+                seed_sequence(0, trial, "noise"),
+                design=initial_design(environment, design, seed_sequence(0, trial, "design")),
                 optimum=optimum,
             )
             began = perf_counter()

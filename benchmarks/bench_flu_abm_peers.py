@@ -35,15 +35,17 @@ def best(season, persons):
 
 def ours(persons):
     from simulators.flu.season.model import FluModel
-    from simulators.population.network import from_pairs
+    from simulators.population.network import ContactNetwork, symmetric
+    from simulators.population.pairs import key
     from simulators.population.population import Population
     from simulators.population.survey import AGES
 
     group, groups = np.ones(persons, dtype=np.int8), AGES[5].groups
-    low, high = (ends.astype(np.int32) for ends in random_pairs(persons))
+    low, high = random_pairs(persons)
     nowhere = np.full(persons, -1, dtype=np.int32)
     age = np.full(persons, 30, dtype=np.int8)
-    network = from_pairs({"random": (low, high)}, group, groups)
+    layer = symmetric(persons, key(low, high, persons))
+    network = ContactNetwork({"random": layer}, {"random": 1.0}, group, groups)
     population = Population(age, group, groups, nowhere, nowhere, nowhere, network)
     options = {"r0": R0, "susceptibility": 1, "initial_infected": [0, round(INFECTED * persons), 0, 0, 0]}
     FluModel(population, seed=0, days=3, **options).run_model()

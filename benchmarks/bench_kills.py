@@ -18,7 +18,7 @@ from pathlib import Path
 
 from scenarios import load, run
 from scenarios.errors import UserError
-from scenarios.running.progress import Silent
+from scenarios.running.progress import Progress
 from scenarios.study.study import Study
 
 FLU = """
@@ -36,14 +36,14 @@ restarts = 0
 """
 
 
-class Telling(Silent):
+class Telling(Progress):
     """Writes every stored round to a pipe, as soon as the run knows of it."""
 
     def __init__(self, pipe):
         self._pipe = pipe
 
     def seen(self, record):
-        os.write(self._pipe, f"{record['trial']}/{record['agent']}/{record['round']} ".encode())
+        os.write(self._pipe, f"{record.trial}/{record.agent}/{record.round} ".encode())
 
 
 def killed(scenario, out, jobs, after):
@@ -77,7 +77,7 @@ def killed(scenario, out, jobs, after):
 
 def content(study):
     """All that a study holds, without the wall times."""
-    rows = [{k: v for k, v in one.items() if k not in ("seconds", "step_seconds")} for one in study.rounds()]
+    rows = [one._replace(seconds=0.0, step_seconds=0.0) for one in study.rounds()]
     return rows, study.recommendations(), study.worlds
 
 
@@ -106,7 +106,7 @@ def main():
                 known |= told
                 with suppress(UserError):  # killed before anything was stored
                     rows = Study(out).rounds()
-                    lost += len(known - {f"{one['trial']}/{one['agent']}/{one['round']}" for one in rows})
+                    lost += len(known - {f"{one.trial}/{one.agent}/{one.round}" for one in rows})
             differ += content(Study(out)) != undisturbed
             studies += 1
             print(

@@ -23,11 +23,11 @@ from joblib import Parallel, delayed
 from sklearn.gaussian_process.kernels import RBF, Matern
 from threadpoolctl import threadpool_limits
 
-import optimizer.acquisition.samples as sampled_acquisitions
-from optimizer import PROPAGATIONS, GeneralComposition, Prior, SearchSpace, learn_prior, make_agent
-from optimizer.acquisition.samples import SampledAcquisition
+from optimizer import PROPAGATIONS, UCB, GeneralComposition, Prior, SearchSpace, learn_prior, make_agent
+from optimizer.acquisition import smoothing as smoothed
+from optimizer.acquisition.exploration import default_exploration
 from optimizer.agents.gp_agent import GPAgent
-from optimizer.agents.names import default_exploration
+from optimizer.agents.settings import AgentSettings
 from optimizer.composition.propagation import SAMPLES, Bound, Delta, Sampled
 from simulators.weather.perceived_temperature import perceived_temperature, perceived_temperature_gradient
 
@@ -51,25 +51,18 @@ AGENTS = {
 }
 
 
-class DeviationUCB(SampledAcquisition):
+class DeviationUCB(UCB):
     """E[m + sqrt(beta pi / 2) |g - m|] (Wilson et al. 2017), the other way to a bound from samples."""
 
-    def __init__(self, beta):
-        self.factor = np.sqrt(beta * np.pi / 2)
-
-    def __call__(self, samples):
+    def score_samples(self, samples):
         mean = samples.mean(axis=0)
-        return mean + self.factor * np.abs(samples - mean).mean(axis=0)
-
-    score = __call__
-
-    def partials(self, samples):
-        raise NotImplementedError("finite spaces only")
+        return mean + self.root * np.sqrt(np.pi / 2) * np.abs(samples - mean).mean(axis=0)
 
 
 class DeviationAgent(GPAgent):
-    def _acquisition(self, model, t, rng):
-        return DeviationUCB(self.exploration.beta(t))
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.acquisition = DeviationUCB
 
 
 def compose_of(kind):
@@ -126,12 +119,14 @@ def trial(kind, seed, rounds, samples, names):
             name,
             space,
             through,
-            default_exploration(space, 0.05, 5.0, GROUPS if feedback == "decomposed" else 1),
+            AgentSettings(
+                prior=groups if feedback == "decomposed" else own,
+                kernel="own",
+                exploration=default_exploration(space, 0.05, 5.0, GROUPS if feedback == "decomposed" else 1),
+                seed=seed,
+            ),
             feedback=feedback,
             acquisition=acquisition,
-            prior=groups if feedback == "decomposed" else own,
-            own_prior=True,
-            seed=seed,
         )
         row, total, start = first, np.empty(rounds), time.process_time()
         for t in range(rounds):
@@ -155,8 +150,8 @@ def ratio(mine, reference, resamples=2000):
 def limited(*arguments):
     kind, seed, rounds, samples, smoothing, names = arguments
     if smoothing is not None:
-        sampled_acquisitions.SMOOTHING = smoothing
-        sampled_acquisitions.KEPT = float(np.sqrt(1 - smoothing**2))
+        smoothed.SMOOTHING = smoothing
+        smoothed.KEPT = float(np.sqrt(1 - smoothing**2))
     with threadpool_limits(1):
         return trial(kind, seed, rounds, samples, names)
 

@@ -49,14 +49,11 @@ def problem(space, seed):
     ucb = UCB(ROOT_BETA**2)
 
     def value(x):
-        return ucb.score(*model.predict(x))
+        return ucb.score(model.posterior(x))
 
     def value_and_gradient(x):
-        mean, variance, mean_slope, variance_slope = model.predict_with_gradients(x)
-        in_mean, in_variance = ucb.partials(mean, variance)
-        return ucb.score(mean, variance), in_mean[:, None] * mean_slope + in_variance[
-            :, None
-        ] * variance_slope
+        posterior, pullback = model.posterior_and_pullback(x)
+        return ucb.score(posterior), pullback(ucb.slopes(posterior))
 
     regressors = [
         GaussianProcessRegressor(k, alpha=NOISE, optimizer=None).fit(X, y)

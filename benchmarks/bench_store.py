@@ -21,8 +21,8 @@ import numpy as np
 from scenarios.cli import invoke
 from scenarios.declaration.catalogue import load
 from scenarios.running.collector import Collector
-from scenarios.study.facts import describe
-from scenarios.study.store import ALL_TRIALS, Store
+from scenarios.study.records import ALL_TRIALS, Advice, Facts, StoredRound, WorldRecord
+from scenarios.study.store import Store
 from scenarios.study.study import Study
 from scenarios.trial.building import build_environment
 from scenarios.trial.sink import WorkerSink
@@ -37,28 +37,36 @@ def send(address, key, todo, rounds, queue):
         sink.claim(trial, agent)
         for t in range(1, rounds + 1):
             policy, outcomes = rng.random(5).tolist(), rng.random(5).tolist()
-            record = {
-                "trial": trial, "agent": agent, "round": t, "policy": policy, "row": None,
-                "outcomes": outcomes,
-                "noise_variance": [1e-5] * 5, "objective": sum(outcomes), "expected": sum(outcomes),
-                "regret": sum(outcomes), "seconds": 1e-3, "step_seconds": 1e-2, "status": "ok", "error": "",
-            }  # fmt: skip
+            total = sum(outcomes)
+            record = StoredRound(
+                trial, agent, t, policy, None, outcomes, noise_variance=[1e-5] * 5, objective=total,
+                expected=total, regret=total, seconds=1e-3, step_seconds=1e-2, status="ok", error="",
+            )  # fmt: skip
             start = time.perf_counter()
-            sink.put({"round": record})
+            sink.put(record)
             assert not sink.stopping
             waits.append(time.perf_counter() - start)
-        advice = {
-            "policy": policy,
-            "mean": 1.0,
-            "low": 0.5,
-            "high": 1.5,
-            "row": None,
-            "best_observed": policy,
-        }
-        advice |= {"group_means": outcomes, "group_low": outcomes, "group_high": outcomes}
-        advice |= {"best_observed_value": 1.0, "expected_outcomes": outcomes}
-        value = {"trial": trial, "agent": agent, "rounds": rounds, "value": advice}
-        sink.put({"recommendation": {**value, "expected": 1.0, "simple_regret": 0.5}})
+        sink.put(
+            Advice(
+                trial,
+                agent,
+                rounds,
+                policy,
+                1.0,
+                0.5,
+                1.5,
+                outcomes,
+                outcomes,
+                outcomes,
+                policy,
+                1.0,
+                row=None,
+                expected_outcomes=outcomes,
+                held_out=None,
+                expected=1.0,
+                simple_regret=0.5,
+            )  # fmt: skip
+        )
         sink.close()
     queue.put((time.process_time() - began, waits))
 
@@ -80,11 +88,11 @@ def main() -> None:
             meta = {
                 "created": "2020-01-01T00:00:00+00:00",
                 "versions": {},
-                "environment": describe(environment),
+                "environment": Facts.of(environment)._asdict(),
             }
             store.set_meta({**meta, "scenario": scenario.model_dump(mode="json")})
             store.log_run(meta["created"], {})
-            store.set_world(ALL_TRIALS, None, {}, None)
+            store.set_world(ALL_TRIALS, WorldRecord(None, {}, None))
             queue = context.Queue()
             with Collector(store, lambda record: None, host="") as collector:
                 senders = [

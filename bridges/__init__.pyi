@@ -23,7 +23,7 @@ from .priors.outcomes import prior_outcomes as prior_outcomes
 from .priors.priors import known_prior as known_prior
 from .priors.priors import learn_prior as learn_prior
 from .seeds import as_int as as_int
-from .seeds import stream as stream
+from .seeds import seed_sequence as seed_sequence
 from .steps import Steps as Steps
 from .steps import Taken as Taken
 from .steps import observe as observe

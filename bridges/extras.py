@@ -8,17 +8,7 @@ class MissingLibraryError(ImportError, ValueError):
 
 
 def missing(error: ModuleNotFoundError, what: str, install: str = INSTALL) -> MissingLibraryError:
-    """The error to raise in place of a failed import.
-
-    Parameters
-    ----------
-    error : ModuleNotFoundError
-        Whose `name` is the library's.
-    what : str
-        What needs it.
-    install : str, optional
-        The line that installs it.
-    """
+    """The error to raise in place of a failed import: `what` needs a library, which `install` installs."""
     return MissingLibraryError(
         f"{what} needs {error.name}, which is not installed: {install}", name=error.name
     )

@@ -116,12 +116,12 @@ def _general(environment: Environment) -> GeneralComposition:
 
 
 def observation(
-    agent: "Agent", environment: Environment, outcomes: Outcomes, policy: Any
+    agent: "Agent", environment: Environment, outcomes: Outcomes, policy: Any, objective: float
 ) -> tuple[Array, Array | None]:
     """What the agent is told of one step: every group (1, J) or the composed value (1,), and its noise.
 
-    The composed value of a round with a missing group is nan: an aggregate agent learns nothing from it. Its
-    noise variance is sum_j (dg/df_j)^2 var_j.
+    The composed value, `objective`, is nan in a round with a missing group: an aggregate agent learns nothing
+    from it. Its noise variance is sum_j (dg/df_j)^2 var_j.
     """
     values = np.asarray(outcomes.values, dtype=float)[None]
     noise = (
@@ -129,11 +129,10 @@ def observation(
     )
     if agent.feedback == "decomposed":
         return values, noise
-    policies = np.asarray([policy])
-    composed = np.asarray(environment.compose(values, policies), dtype=float)
+    composed = np.array([objective])
     if noise is None:
         return composed, None
-    variance = composed_noise(environment, values, noise, policies)
+    variance = composed_noise(environment, values, noise, np.asarray([policy]))
     return composed, np.where(np.isnan(composed), 0.0, variance)
 
 

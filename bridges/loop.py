@@ -1,7 +1,7 @@
 """The loop that joins one agent to one environment, a record a round."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 from bridges.feedback import observation
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Steps, checked
+from bridges.steps import OneByOne, Steps, Taken, checked
 from optimizer.agents.agent import Agent
 from optimizer.arrays import Array, Policies
 from policyloop.messages import failure
@@ -43,7 +43,8 @@ class Round:
         Instantaneous regret, noise-free, not negative at an optimum; nan where unknown. In a living world
         against the best policy of the moment.
     seconds : float
-        Wall time of the agent's ask and tell; in a batch, its share of the ask.
+        Wall time of the agent's ask and tell; in a batch its share of the ask, and with the round that ends
+        last the time to tell all of them.
     step_seconds : float
         Wall time of the environment's step.
     status : {"ok", "partial", "failed"}
@@ -64,6 +65,11 @@ class Round:
     step_seconds: float
     status: Status
     error: str = ""
+
+    @property
+    def asked(self) -> Any:
+        """The policy as agents and environments speak of it: its row in a finite space, else its entries."""
+        return self.policy if self.row is None else self.row
 
 
 class Loop:
@@ -118,7 +124,7 @@ class Loop:
         self._steps = steps or OneByOne(environment)
 
     def run(self, rounds: int, history: Sequence[Round] = ()) -> Iterator[Round]:
-        """Run up to round `rounds`, and yield each round as it ends: in a batch, as soon as its step has.
+        """Run up to round `rounds`, and yield each round as it ends.
 
         Parameters
         ----------
@@ -141,57 +147,39 @@ class Loop:
 
     def _replay(self, past: Round) -> None:
         context = self.environment.context
-        policy = past.policy if past.row is None else past.row
         if self.environment.has_memory:
-            for _ in self._steps.take([(self._noise(past.round), policy)]):
+            for _ in self._steps.take([(None, past.asked)]):
                 pass
-        self._tell(policy, Outcomes(past.outcomes, past.noise_variance), context)
+        self._tell(past, context)
 
     def _batch(self, whole: range, rounds: int, past: Mapping[int, Round]) -> Iterator[Round]:
-        """Take those steps of a batch that are missing, then tell the agent all of them, in order."""
+        """Take those steps of a batch that are missing, then tell the agent all of them, in order.
+
+        The last of them is yielded after the telling, whose time it bears.
+        """
         numbers = [t for t in whole if t <= rounds]
         missing = [t for t in numbers if t not in past]
         context = self.environment.context
         start = perf_counter()
         policies = self._policies(whole, context) if missing else {}
         share = (perf_counter() - start) / max(len(missing), 1)
-        sign = self.environment.sign
         # Before the step: a living world is another one after it.
         expected = {t: self._expected(policies[t]) for t in missing}
         optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
         ended = {t: past[t] for t in numbers if t in past}
-        for taken in self._steps.take([(self._noise(t), policies[t]) for t in missing]):
+        goes_on = self.environment.has_memory
+        asked = [(None if goes_on else self._noise(t), policies[t]) for t in missing]
+        last: Round | None = None
+        for taken in self._steps.take(asked):
             t = missing[taken.which]
-            policy = policies[t]
-            outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
-            values = outcomes.values
-            seconds = share
-            if self.parallel == 1:
-                start = perf_counter()
-                self._tell(policy, outcomes, context)
-                seconds += perf_counter() - start
-            lost = np.isnan(values)
-            space = self.environment.policy_space
-            ended[t] = Round(
-                round=t,
-                policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
-                row=int(policy) if space.finite else None,
-                outcomes=values,
-                noise_variance=outcomes.noise_variance,
-                objective=self._compose(values, policy),
-                expected=expected[t],
-                regret=float("nan") if optimum is None else sign * (optimum.value - expected[t]),
-                seconds=seconds,
-                step_seconds=taken.seconds,
-                status="failed" if lost.all() else "partial" if lost.any() else "ok",
-                error=error,
-            )
-            yield ended[t]
-        if self.parallel > 1:
-            for t in numbers:
-                one = ended[t]
-                policy = one.policy if one.row is None else one.row
-                self._tell(policy, Outcomes(one.outcomes, one.noise_variance), context)
+            last = ended[t] = self._round(t, policies[t], taken, expected[t], optimum, share)
+            if len(ended) < len(numbers):
+                yield last
+        start = perf_counter()
+        for t in numbers:
+            self._tell(ended[t], context)
+        if last is not None:
+            yield replace(last, seconds=share + perf_counter() - start)
 
     def _noise(self, t: int) -> int:
         return as_int(child(self.seed, t))
@@ -202,6 +190,28 @@ class Loop:
         if len(chosen) < len(whole):
             chosen += list(self.agent.ask(len(whole) - len(chosen), **moment(context)))
         return dict(zip(whole, chosen, strict=True))
+
+    def _round(
+        self, t: int, policy: Any, taken: Taken, expected: float, optimum: Optimum | None, seconds: float
+    ) -> Round:
+        """The record of a step that has ended."""
+        outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
+        lost = np.isnan(outcomes.values)
+        space, sign = self.environment.policy_space, self.environment.sign
+        return Round(
+            round=t,
+            policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
+            row=int(policy) if space.finite else None,
+            outcomes=outcomes.values,
+            noise_variance=outcomes.noise_variance,
+            objective=self._compose(outcomes.values, policy),
+            expected=expected,
+            regret=float("nan") if optimum is None else sign * (optimum.value - expected),
+            seconds=seconds,
+            step_seconds=taken.seconds,
+            status="failed" if lost.all() else "partial" if lost.any() else "ok",
+            error=error,
+        )
 
     def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, str]:
         """What a step is worth; a failure gives nan for every group, and says why."""
@@ -217,9 +227,10 @@ class Loop:
             return nothing, f"every outcome is nan (policy {_text(policy)}, seed {seed})"
         return observed, ""
 
-    def _tell(self, policy: Any, outcomes: Outcomes, context: float | None) -> None:
-        values, noise = observation(self.agent, self.environment, outcomes, policy)
-        self.agent.tell(np.asarray([policy]), values, noise, **moment(context))
+    def _tell(self, one: Round, context: float | None) -> None:
+        outcomes = Outcomes(one.outcomes, one.noise_variance)
+        values, noise = observation(self.agent, self.environment, outcomes, one.asked, one.objective)
+        self.agent.tell(np.asarray([one.asked]), values, noise, **moment(context))
 
     def _compose(self, values: Array, policy: Any) -> float:
         if np.isnan(values).any():

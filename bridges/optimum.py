@@ -8,6 +8,7 @@ import numpy as np
 from bridges.feedback import search_space
 from optimizer.arrays import Array
 from optimizer.space.feasible_gradient import feasible_differences
+from optimizer.space.search_space import BoundedSpace
 from simulators.contract.environment import Environment
 
 POINTS, STARTS = 4096, 12
@@ -66,7 +67,7 @@ def find_optimum(environment: Environment, seed: int = 0) -> Optimum | None:
         return None
     policy, best = space.maximise(
         value,
-        None if space.finite else feasible_differences(space, value),
+        feasible_differences(space, value) if isinstance(space, BoundedSpace) else None,
         np.random.default_rng(seed),
         points=POINTS,
         starts=STARTS,

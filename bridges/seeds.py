@@ -8,7 +8,7 @@ Purpose = Literal["world", "noise", "design", "agent", "samples", "optimum", "he
 PURPOSES: tuple[Purpose, ...] = ("world", "noise", "design", "agent", "samples", "optimum", "held-out")
 
 
-def stream(seed: int, trial: int, purpose: Purpose, *index: int) -> np.random.SeedSequence:
+def seed_sequence(seed: int, trial: int, purpose: Purpose, *index: int) -> np.random.SeedSequence:
     """The seed sequence of a purpose in a trial.
 
     Parameters

@@ -31,39 +31,39 @@ class Taken(NamedTuple):
 class Steps(Protocol):
     """Takes several steps, in any order."""
 
-    def take(self, asked: Sequence[tuple[int, Any]]) -> Iterator[Taken]:
-        """Take the steps of (seed, policy) pairs, the noise from the seed; yield them as they end."""
+    def take(self, asked: Sequence[tuple[int | None, Any]]) -> Iterator[Taken]:
+        """Take the steps of (seed, policy) pairs, and yield them as they end.
+
+        With a seed, noise and memory begin anew; with None they go on from the step before.
+        """
 
 
 class OneByOne:
-    """The environment's own steps, in order.
-
-    Parameters
-    ----------
-    environment : Environment
-        Its noise is reset before every step, unless it has memory.
-    """
+    """The environment's own steps, in order: `Steps` where nobody else takes them."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
-    def take(self, asked: Sequence[tuple[int, Any]]) -> Iterator[Taken]:
-        """Take the steps one after the other; see `Steps.take`."""
+    def take(self, asked: Sequence[tuple[int | None, Any]]) -> Iterator[Taken]:
+        """Take the steps one after the other."""
         for which, (seed, policy) in enumerate(asked):
             began = perf_counter()
             outcomes: Outcomes | Exception
             try:
-                if not self._environment.has_memory:
+                if seed is not None:
                     self._environment.reset(seed)
                 outcomes = self._environment.step(policy)
-            except Exception as failure:  # whatever a simulator raises is its round's failure
-                outcomes = failure
+            except Exception as error:  # whatever a simulator raises is its round's failure
+                outcomes = error
             except SystemExit as end:
-                outcomes = _exit(end)
+                why = f"the simulator asked to exit with code {end.code}"
+                outcomes = SimulationError(why, policy, seed)
             yield Taken(which, outcomes, perf_counter() - began)
 
 
-def observe(environment: Environment, policy: Any, seed: int | None = None) -> Outcomes:
+def observe(
+    environment: Environment, policy: Any, seed: int | None = None, steps: Steps | None = None
+) -> Outcomes:
     """Take one step outside a loop, and check what it returns.
 
     Parameters
@@ -72,18 +72,19 @@ def observe(environment: Environment, policy: Any, seed: int | None = None) -> O
     policy : (d,) array, or candidate row
     seed : int, optional
         Reset the environment with it first.
+    steps : Steps, optional
+        Who takes the step; default: the environment itself.
 
     Raises
     ------
     SimulationError
         Whatever goes wrong, in one line.
     """
+    (taken,) = (steps or OneByOne(environment)).take([(seed, policy)])
     try:
-        if seed is not None:
-            environment.reset(seed)
-        return checked(environment.step(policy), len(environment.groups))
-    except SystemExit as end:
-        raise SimulationError(str(_exit(end)), policy, seed) from end
+        if isinstance(taken.outcomes, Exception):
+            raise taken.outcomes
+        return checked(taken.outcomes, len(environment.groups))
     except SimulationError:
         raise
     except Exception as error:
@@ -112,7 +113,3 @@ def checked(outcomes: Any, J: int) -> Outcomes:
             raise SimulationError(f"noise variances must be {J} numbers, not negative: {noise.tolist()}")
         noise[np.isnan(values)] = 0.0
     return Outcomes(values, noise, outcomes.info)
-
-
-def _exit(end: SystemExit) -> SimulationError:
-    return SimulationError(f"the simulator asked to exit with code {end.code}")

@@ -1,39 +1,48 @@
-"""Derivatives of functions that come without one, by central differences."""
+"""Derivatives of functions that come without one, by central differences.
 
-from __future__ import annotations
+Half steps are shares of what is differentiated. A function of policies is asked for all its shifted policies
+at once (`jacobian`); any other array is shifted one entry at a time (`central_differences`).
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from optimizer.arrays import Array
 
-DIFFERENCE_STEP = 1e-6
-"""Half step of the central differences through functions without a known derivative (g_j, c, mu_j)."""
+STEP = 1e-6
+"""Half step in a policy or a feature, as a share of its entry, which counts as 1 at least."""
 
 
-def differences(function: Callable[[Array], Array], X: Array) -> Array:
-    """Central differences of a function of policies (n, d): (n,) or (n, q) -> (n, d) or (n, d, q)."""
+def half_steps(X: Array) -> Array:
+    """The half step of every entry of policies or features."""
+    steps: Array = STEP * np.maximum(1.0, np.abs(X))
+    return steps
+
+
+def sides(X: Array, steps: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """For each entry of the last axis: X a step ahead, X a step behind, and the distance between the two."""
+    for i in range(X.shape[-1]):
+        ahead, behind = X.copy(), X.copy()
+        ahead[..., i] += steps[..., i]
+        behind[..., i] -= steps[..., i]
+        yield ahead, behind, ahead[..., i] - behind[..., i]
+
+
+def central_differences(value: Callable[[Array], Array], X: Array, steps: Array | None = None) -> Array:
+    """Slopes of a function from arrays (.., q) to values (..), in every entry of X: of X's shape."""
+    slopes = np.empty_like(X)
+    for i, (ahead, behind, distance) in enumerate(sides(X, half_steps(X) if steps is None else steps)):
+        slopes[..., i] = (value(ahead) - value(behind)) / distance
+    return slopes
+
+
+def jacobian(function: Callable[[Array], Array], X: Array) -> Array:
+    """Slopes of a function of policies (n, d) to (n,) or (n, q), in their entries: (n, d) or (n, d, q)."""
     n, d = X.shape
-    steps = DIFFERENCE_STEP * np.maximum(1.0, np.abs(X))
+    steps = half_steps(X)
     shifts = steps[:, None, :] * np.eye(d)
     ahead = function((X[:, None, :] + shifts).reshape(n * d, d))
     behind = function((X[:, None, :] - shifts).reshape(n * d, d))
     change: Array = (ahead - behind).reshape(n, d, *np.shape(ahead)[1:])
     return change / (2 * steps).reshape(n, d, *(1,) * (change.ndim - 2))
-
-
-POLICY_STEP = 1e-6
-"""Half step of central differences in the policy, as a share of its entries."""
-
-
-def policy_slopes(value: Callable[[Array], Array], policies: Array) -> Array:
-    """Central differences of values (n,) in the entries of their policies (n, d), all else fixed: (n, d)."""
-    slopes = np.empty_like(policies)
-    for i in range(policies.shape[1]):
-        step = POLICY_STEP * np.maximum(1.0, np.abs(policies[:, i]))
-        ahead, behind = policies.copy(), policies.copy()
-        ahead[:, i] += step
-        behind[:, i] -= step
-        slopes[:, i] = (value(ahead) - value(behind)) / (ahead[:, i] - behind[:, i])
-    return slopes

@@ -31,7 +31,7 @@ from optimizer.kernels.composed import compose_kernels, joined_features
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.inputs import as_points, as_variances
 from optimizer.prior.prior import Prior
-from optimizer.space.search_space import SearchSpace
+from optimizer.space.search_space import FiniteSpace, SearchSpace
 
 GREEDY_SHARE = 1 - np.exp(-1)
 """Greedy reaches at least this share of the best value (Nemhauser, Wolsey & Fisher 1978)."""
@@ -269,9 +269,9 @@ def regret_bounds(
     ValueError
         If the space is not finite: gamma_T is computed over candidates.
     """
-    if not space.finite:
+    if not isinstance(space, FiniteSpace):
         raise ValueError("regret bounds need a finite space, whose candidates gamma_T is computed over")
-    policies = np.arange(space.size or 0)
+    policies = np.arange(space.size)
     beta = unscaled_beta(exploration, rounds)
     features = space.features(policies)
     gains = [

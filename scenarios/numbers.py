@@ -32,8 +32,3 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def file_name(text: str) -> str:
-    """A text as a part of a file name: letters, digits, '-', '_' and '.' only."""
-    return "".join(char if char.isalnum() or char in "-_." else "-" for char in text).strip(".-") or "unnamed"

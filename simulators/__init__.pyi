@@ -2,6 +2,8 @@ from .contract.checker import check_environment as check_environment
 from .contract.environment import Environment as Environment
 from .contract.environment import Outcomes as Outcomes
 from .contract.environment import SimulationError as SimulationError
+from .contract.policy_space import BoundedPolicySpace as BoundedPolicySpace
+from .contract.policy_space import FinitePolicySpace as FinitePolicySpace
 from .contract.policy_space import PolicySpace as PolicySpace
 from .contract.registry import make as make
 from .contract.registry import names as names

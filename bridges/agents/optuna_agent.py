@@ -38,10 +38,6 @@ class OptunaAgent(ObservingAgent):
 
     Parameters
     ----------
-    space : SearchSpace
-        Where policies come from.
-    composition : BaseComposition
-        Gives the sense of the objective.
     sampler : str or callable, default="TPESampler"
         Name of a class of `optuna.samplers`, or a function from a seed to a sampler.
     name : str, default="optuna"
@@ -82,31 +78,31 @@ class OptunaAgent(ObservingAgent):
             )
         self._noting = any(kind.__name__ in NOTING for kind in type(made).__mro__)
         self.projected: list[bool] = []
-        self._told: list[tuple[Array, float]] = []
-        self._notes: list[dict[str, Any]] = []  # of the first of those told
+        self._observations: list[tuple[Array, float]] = []
+        self._notes: list[dict[str, Any]] = []  # on the first observations
 
     def note(self, policies: Policies, values: Array) -> None:
         """Keep the points of the unit box and their values."""
-        self._told += zip(self.box.points(policies), values.tolist(), strict=True)
+        self._observations += zip(self.box.points(policies), values.tolist(), strict=True)
 
     def ask(self, n: int = 1, context: Any = None) -> Policies:
         """The sampler's next points; of several, each is sampled while the earlier ones are running."""
-        while self._noting and len(self._notes) < len(self._told):
-            point, notes = self._sample(self._told[: len(self._notes)])
-            told = self._told[len(self._notes)][0]
-            own = np.abs(self.box.points(self.box.policy(point)[0][None])[0] - told).max(initial=0.0) <= SAME
+        while self._noting and len(self._notes) < len(self._observations):
+            point, notes = self._sample(self._observations[: len(self._notes)])
+            tried = self._observations[len(self._notes)][0]
+            own = np.abs(self.box.points(self.box.policy(point)[0][None])[0] - tried).max(initial=0.0) <= SAME
             self._notes.append(notes if own else {})
         policies: list[Any] = []
         for _ in range(n):
-            policy, moved = self.box.policy(self._sample(self._told, policies)[0])
+            policy, moved = self.box.policy(self._sample(self._observations, policies)[0])
             policies.append(policy)
             self.projected.append(moved)
         return np.asarray(policies)
 
     def _sample(
-        self, told: Sequence[tuple[Array, float]], running: Sequence[Any] = ()
+        self, observations: Sequence[tuple[Array, float]], running: Sequence[Any] = ()
     ) -> tuple[Array, dict[str, Any]]:
-        """The point that the sampler tries after those told, while others run, and its notes on it."""
+        """The point that the sampler tries after these, while others run, and its notes on it."""
         import optuna
         from optuna.trial import TrialState, create_trial
 
@@ -114,7 +110,7 @@ class OptunaAgent(ObservingAgent):
         names = [f"x{i}" for i in range(self.box.d)]
         distributions: dict[str, optuna.distributions.BaseDistribution] = dict.fromkeys(names, unit)
         pending = self.box.points(np.asarray(running)) if len(running) else ()
-        trials = [*told, *((point, None) for point in pending)]
+        trials = [*observations, *((point, None) for point in pending)]
         seed = int(np.random.SeedSequence(self.seed, spawn_key=(len(trials),)).generate_state(1)[0])
         with _quiet(optuna):
             study = optuna.create_study(

@@ -38,10 +38,6 @@ class SciPyAgent(ObservingAgent):
 
     Parameters
     ----------
-    space : SearchSpace
-        Where policies come from.
-    composition : BaseComposition
-        Gives the sense of the objective.
     method : {"de", "nelder-mead"}
         `scipy.optimize.differential_evolution` with its defaults but for the population, and without the
         final polish; or `scipy.optimize.minimize(method="Nelder-Mead")` with bounds.
@@ -52,11 +48,6 @@ class SciPyAgent(ObservingAgent):
     ----------
     projected : list of bool
         For each policy asked for, whether the method's own point was not feasible and had to be moved.
-
-    Raises
-    ------
-    ValueError
-        If the method is another.
     """
 
     def __init__(
@@ -99,30 +90,30 @@ class SciPyAgent(ObservingAgent):
         if len(points) < self.design_size or not self.box.d:
             self.projected.append(False)
             return self.space.sobol(len(points) + 1, self.seed)[-1]
-        told = _Told(self.box, points, losses)
+        answers = _Answers(self.box, points, losses)
         design, best = points[: self.design_size], int(np.argmin(losses[: self.design_size]))
         start, run = np.roll(design, -best, axis=0), 0
         with np.errstate(invalid="ignore"):  # of infinite losses SciPy takes differences
             try:
-                while True:  # ends: a start consumes told values, and there are only so many
-                    _METHODS[self.method](told.loss, start, np.random.default_rng([self.seed, run]))
+                while True:  # ends: a start consumes answers, and there are only so many
+                    _METHODS[self.method](answers.loss, start, np.random.default_rng([self.seed, run]))
                     run += 1
                     start = self.box.points(
                         self.space.sobol(self.design_size, np.random.SeedSequence([self.seed, run]))
                     )
-            except _Untold as untold:
-                self.projected.append(untold.projected)
-                return untold.policy
+            except _Unanswered as asked:
+                self.projected.append(asked.projected)
+                return asked.policy
 
 
-class _Untold(Exception):
+class _Unanswered(Exception):
     def __init__(self, policy: Any, projected: bool) -> None:
-        super().__init__("its value was not told")
+        super().__init__("the value of this policy is not known")
         self.policy, self.projected = policy, projected
 
 
-class _Told:
-    """The values that were told, each used once: a policy that is tried twice is observed twice."""
+class _Answers:
+    """The losses observed, each used once: a policy that is tried twice is observed twice."""
 
     def __init__(self, box: UnitBox, points: Array, losses: Array) -> None:
         self._box, self._points, self._losses = box, points, losses
@@ -133,7 +124,7 @@ class _Told:
         here = self._box.points(np.asarray([policy]))
         same = np.flatnonzero(self._unused & (np.abs(self._points - here) <= SAME).all(axis=1))
         if not len(same):
-            raise _Untold(policy, moved)
+            raise _Unanswered(policy, moved)
         self._unused[same[0]] = False
         return float(self._losses[same[0]])
 

@@ -12,13 +12,7 @@ from simulators.contract.environment import SimulationError
 
 
 def group_names(groups: Any) -> tuple[str, ...]:
-    """The names of the groups, as they were given.
-
-    Raises
-    ------
-    ValueError
-        If they are no list of names that differ.
-    """
+    """The names of the groups as they were given, if they are a list of names that differ."""
     named = isinstance(groups, Sequence) and not isinstance(groups, str)
     if not named or not groups or not all(isinstance(group, str) for group in groups):
         raise ValueError(f"groups={groups!r} must be a list of names, at least one")
@@ -28,18 +22,7 @@ def group_names(groups: Any) -> tuple[str, ...]:
 
 
 def read_answer(answer: Any, groups: Sequence[str]) -> NDArray[np.float64]:
-    """Outcomes of every group, from an answer by group.
-
-    Parameters
-    ----------
-    answer : mapping of group to number, or sequence of J numbers
-        nan or None where a group is missing.
-    groups : sequence of str
-        The J groups, in the order of a sequence.
-
-    Returns
-    -------
-    ndarray of shape (J,)
+    """Outcomes (J,) of an answer by group, or in the order of the groups; nan or None where one is missing.
 
     Raises
     ------
@@ -61,7 +44,9 @@ def read_answer(answer: Any, groups: Sequence[str]) -> NDArray[np.float64]:
         if isinstance(answer, np.ndarray):
             answer = answer.tolist()
         if not isinstance(answer, Sequence) or isinstance(answer, str | bytes):
-            raise SimulationError(f"the model answered {_short(answer)}; it must be one number a group")
+            raise SimulationError(
+                f"the model answered {shortened(repr(answer))}; it must be one number a group"
+            )
         values = list(answer)
         if len(values) != J:
             raise SimulationError(
@@ -70,18 +55,19 @@ def read_answer(answer: Any, groups: Sequence[str]) -> NDArray[np.float64]:
     return np.array([_number(value, group) for value, group in zip(values, groups, strict=True)])
 
 
+def shortened(text: str, limit: int = 60) -> str:
+    """A text on one line, cut off at a limit."""
+    text = on_one_line(text)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
 def _number(value: Any, group: str) -> float:
     if value is None:
         return float("nan")
     if isinstance(value, np.ndarray | np.generic) and np.size(value) == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise SimulationError(f"the model's outcome of {group} is {_short(value)}, not a number")
+        raise SimulationError(f"the model's outcome of {group} is {shortened(repr(value))}, not a number")
     if np.isinf(float(value)):
         raise SimulationError(f"the model's outcome of {group} is infinite")
     return float(value)
-
-
-def _short(value: Any, limit: int = 60) -> str:
-    text = on_one_line(repr(value))
-    return text if len(text) <= limit else text[: limit - 3] + "..."

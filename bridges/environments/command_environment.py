@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bridges.environments.answers import shortened
 from bridges.environments.declared import DeclaredEnvironment, Policy
 from bridges.environments.program import OverLimit, run_program
 from policyloop.messages import on_one_line
@@ -30,7 +31,7 @@ class CommandEnvironment(DeclaredEnvironment):
     ----------
     command : sequence of str
         The program and its arguments, such as `["Rscript", "model.R"]`.
-    policy, groups
+    policy, groups, **declared
         See `DeclaredEnvironment`.
     seconds : float, default=600
         Time limit of a step; the program and all that it has started are then killed. What it leaves behind
@@ -39,13 +40,12 @@ class CommandEnvironment(DeclaredEnvironment):
         Where the program runs; the working folder unless given.
     variables : mapping, optional
         Environment variables of the program beside our own.
-    **declared
-        See `DeclaredEnvironment`.
 
     Raises
     ------
     ValueError
-        If the command is no list of words, there is no such program or folder, or see `DeclaredEnvironment`.
+        If the command is no list of words, there is no such program or folder, or another declaration is
+        impossible.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class CommandEnvironment(DeclaredEnvironment):
         self.command = [self._program(command[0]), *command[1:]]
 
     def simulate(self, policy: dict[str, float], seed: int) -> Any:
-        """Run the program once; see `DeclaredEnvironment.simulate`."""
+        """Run the program once."""
         name = Path(self.command[0]).name
         message = json.dumps({"policy": policy, "seed": seed}) + "\n"
         try:
@@ -93,7 +93,7 @@ class CommandEnvironment(DeclaredEnvironment):
         except ValueError:
             raise SimulationError(
                 f"{name} must write one JSON object or list, and nothing else, to standard output; "
-                f"it wrote {_short(out)}{_tail(err)}"
+                f"it wrote {repr(shortened(out, 83)) if out.strip() else 'nothing'}{_tail(err)}"
             ) from None
 
     def _program(self, word: str) -> str:
@@ -113,10 +113,3 @@ def _tail(err: str) -> str:
     if not text:
         return ""
     return "; standard error ends: " + (text if len(text) <= TAIL else "..." + text[-TAIL:])
-
-
-def _short(out: str, limit: int = 80) -> str:
-    text = on_one_line(out)
-    if not text:
-        return "nothing"
-    return repr(text if len(text) <= limit else text[:limit] + "...")

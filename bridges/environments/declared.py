@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from bridges.environments.answers import group_names, read_answer
 from optimizer.arrays import Array
+from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 from simulators.contract.policy_space import PolicySpace
 from simulators.contract.targets import load_target
@@ -25,6 +26,9 @@ SEEDS = 2**31 - 1
 
 class DeclaredEnvironment(Environment):
     """An environment whose step asks a foreign model: subclasses say how, in `simulate`.
+
+    Where a function or a class is asked for, its target will do, a text that names it:
+    `package.module:function` or `folder/file.py:function`.
 
     Parameters
     ----------
@@ -42,9 +46,9 @@ class DeclaredEnvironment(Environment):
         What the sum of a policy's entries must not exceed; a `PolicySpace` has its own constraint.
     weights : sequence of float, optional
         Weight of each group in the objective (Definition 1); 1 unless given.
-    compose : callable or str, optional
+    compose : callable or target, optional
         The objective of outcomes (..., J) and policies (..., d), where it is not a weighted sum (Definition
-        2); vectorised. As a text, `package.module:function` or `folder/file.py:function`.
+        2); vectorised.
     noise_variance : float or sequence of float, optional
         Variance of the noise of all groups or of each, where it is known.
     whole : sequence of str, default=()
@@ -92,7 +96,7 @@ class DeclaredEnvironment(Environment):
 
     @abstractmethod
     def simulate(self, policy: dict[str, float], seed: int) -> Any:
-        """Ask the model for the outcomes of a policy.
+        """The model's outcomes of a policy, by group or in order; nan or None where a group is missing.
 
         Parameters
         ----------
@@ -100,30 +104,17 @@ class DeclaredEnvironment(Environment):
             The policy's entries by label; those of `whole` are int.
         seed : int
             Of all randomness of the model.
-
-        Returns
-        -------
-        mapping of group to number, or sequence of J numbers
-            A group that is missing is nan or None.
         """
 
     def step(self, policy: Any) -> Outcomes:
-        """Ask the model; see `Environment.step`. The `info` tells with what it was asked.
-
-        Raises
-        ------
-        ValueError
-            If the policy is outside the space.
-        SimulationError
-            If the model fails, or answers with what is not one number a group.
-        """
+        """Ask the model; see `Environment.step`. The `info` tells with what it was asked."""
         checked = self.policy_space.check(policy)
         seed = int(self.rng.integers(SEEDS))
         asked = self.entries(checked)
         try:
             values = read_answer(self.simulate(asked, seed), self.groups)
         except Exception as error:
-            cause = str(error) if isinstance(error, SimulationError) else _raised(error)
+            cause = error if isinstance(error, SimulationError) else f"the model raised {failure(error)}"
             raise SimulationError(
                 f"{cause}; the model was asked with {_shown(asked, seed)}", checked, seed
             ) from error
@@ -149,18 +140,28 @@ class DeclaredEnvironment(Environment):
 
 
 def function(given: Any, what: str) -> Callable[..., Any]:
-    """A callable, or what a target names, as a callable.
-
-    Raises
-    ------
-    ValueError
-        If it is neither; names it as `what`.
-    """
+    """A callable, or what a target names, which must be one; `what` says in messages whose it is."""
     found = load_target(given) if isinstance(given, str) else given
     if not callable(found):
         raise ValueError(f"{what}={given!r} must be a function, or a text that names one: file.py:function")
     called: Callable[..., Any] = found
     return called
+
+
+@contextmanager
+def seeded_globals(seed: int) -> Iterator[None]:
+    """Seed Python's and NumPy's global random state (below 2**32), and put the former one back at the end.
+
+    So a model that draws from them, as many do without knowing, repeats itself, and disturbs nobody.
+    """
+    python, old_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(old_numpy)  # noqa: NPY002
 
 
 def _space(policy: Policy, budget: float | None) -> PolicySpace:
@@ -180,31 +181,6 @@ def _space(policy: Policy, budget: float | None) -> PolicySpace:
     return PolicySpace(list(policy), [""] * len(pairs), bounds=Bounds(lower, upper), constraint=limit)
 
 
-def _raised(error: Exception) -> str:
-    return f"the model raised {' '.join(f'{type(error).__name__}: {error}'.split())}"
-
-
 def _shown(asked: dict[str, float], seed: int) -> str:
     entries = ", ".join(f"{label}={x:.12g}" for label, x in asked.items())
     return f"{entries} and seed {seed}"
-
-
-@contextmanager
-def seeded_globals(seed: int) -> Iterator[None]:
-    """Seed Python's and NumPy's global random state, and put the former one back at the end.
-
-    So that a model which draws from them, as many do without knowing, repeats itself, and disturbs nobody.
-
-    Parameters
-    ----------
-    seed : int
-        Below 2**32.
-    """
-    python, old_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(old_numpy)  # noqa: NPY002

@@ -22,14 +22,12 @@ class FunctionEnvironment(DeclaredEnvironment):
 
     Parameters
     ----------
-    f : callable or str
-        The function. As a text, `package.module:function` or `folder/file.py:function`.
-    policy, groups
+    f : callable or target
+        The function.
+    policy, groups, **declared
         See `DeclaredEnvironment`.
-    expected : callable or str, optional
+    expected : callable or target, optional
         The same without noise; `f` itself if it has none. With it, regret is known.
-    **declared
-        See `DeclaredEnvironment`.
 
     Examples
     --------
@@ -57,7 +55,7 @@ class FunctionEnvironment(DeclaredEnvironment):
         self._expected = None if expected is None else function(expected, "expected")
 
     def simulate(self, policy: dict[str, float], seed: int) -> Any:
-        """Call the function; see `DeclaredEnvironment.simulate`."""
+        """Call the function."""
         return self._call(self._f, policy, seed)
 
     def expected(self, policies: ArrayLike) -> NDArray[np.float64]:

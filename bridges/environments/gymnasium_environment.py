@@ -11,7 +11,7 @@ import numpy as np
 from bridges.environments.declared import DeclaredEnvironment, Policy, function
 from bridges.extras import missing
 from policyloop.messages import failure
-from simulators.contract.validation import number
+from simulators.contract.validation import whole
 
 
 @dataclass
@@ -42,14 +42,11 @@ class GymnasiumEnvironment(DeclaredEnvironment):
     ----------
     env : str or callable
         An id that `gymnasium.make` knows, or a function that returns an environment.
-    outcomes : callable or str
-        From an `Episode` to the outcomes, by group or in order; as a text `package.module:function` or
-        `folder/file.py:function`.
-    policy : mapping, or PolicySpace
-        `{label: (low, high)}`.
-    groups : sequence of str
-        Names of the groups.
-    act : callable or str, optional
+    outcomes : callable or target
+        From an `Episode` to the outcomes, by group or in order.
+    policy, groups, **declared
+        See `DeclaredEnvironment`.
+    act : callable or target, optional
         From a policy (d,) and an observation to an action: the controller that the policy tunes. Without it,
         the policy itself is the action of every step, an entry for each number of the action; where those
         are whole, the nearest ones.
@@ -57,8 +54,6 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         Length of an episode, at most.
     env_options : mapping, optional
         Passed to `gymnasium.make`, or to the function.
-    **declared
-        Units, sense, budget, weights, compose, noise variance: see `DeclaredEnvironment`.
 
     Raises
     ------
@@ -82,18 +77,15 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         self._env, self._env_options = env, dict(env_options or {})
         self._outcomes = function(outcomes, "outcomes")
         self._act = None if act is None else function(act, "act")
-        self._steps = int(number("steps", steps))
-        if self._steps < 1:
-            raise ValueError(f"steps={steps!r} must be a whole number, 1 or more")
+        self._steps = whole("steps", steps)
         try:
             made = self._make()
             space = made.action_space
             made.close()
+        except ValueError:
+            raise
         except Exception as error:
-            if isinstance(error, ValueError):
-                raise
-            cause = failure(error)
-            raise ValueError(f"env={env!r} cannot be made: {cause}") from error
+            raise ValueError(f"env={env!r} cannot be made: {failure(error)}") from error
         if act is None:
             _check_constant(space, self.policy_space.d)
 
@@ -107,13 +99,7 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         return gymnasium.make(self._env, **self._env_options)
 
     def simulate(self, policy: dict[str, float], seed: int) -> Any:
-        """Run an episode; see `DeclaredEnvironment.simulate`.
-
-        Raises
-        ------
-        ValueError
-            If an action is outside the action space: it is never clipped.
-        """
+        """Run an episode, and raise where an action is outside the action space: it is never clipped."""
         env, x = self._make(), np.array(list(policy.values()), dtype=float)
         try:
             observation, _ = env.reset(seed=seed)

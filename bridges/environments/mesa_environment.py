@@ -22,9 +22,8 @@ class MesaEnvironment(DeclaredEnvironment):
 
     Parameters
     ----------
-    model : callable or str
-        A class derived from `mesa.Model`, or a function that makes one. It must take `seed` (or `rng`). As a
-        text, `package.module:Class` or `folder/file.py:Class`.
+    model : callable or target
+        A class derived from `mesa.Model`, or a function that makes one. It must take `seed` (or `rng`).
     policy : mapping, or PolicySpace
         `{parameter of the model: (low, high)}`. Parameters that count something belong to `whole`.
     outcomes : mapping
@@ -40,7 +39,7 @@ class MesaEnvironment(DeclaredEnvironment):
     Raises
     ------
     ValueError
-        If the model cannot be seeded or has no such parameter, or see `DeclaredEnvironment`.
+        If the model cannot be seeded or has no such parameter, or a declaration is impossible.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class MesaEnvironment(DeclaredEnvironment):
         self._seed = _seed_parameter(self._model, self.policy_space, self.fixed)
 
     def simulate(self, policy: dict[str, float], seed: int) -> dict[str, Any]:
-        """Make a model, run it and read its reporters; see `DeclaredEnvironment.simulate`."""
+        """Make a model, run it and read its reporters."""
         with seeded_globals(seed):
             model = self._model(**self.fixed, **policy, **{self._seed: seed})
             try:

@@ -17,8 +17,8 @@ MOST = 16 << 20
 TAIL = 4096
 """Bytes of standard error that are kept, its last ones."""
 
-PAUSE = 0.05
-"""Seconds after which it is looked whether the program has ended, though its outputs are open."""
+PAUSE, SOON = 0.05, 0.001
+"""Seconds after which it is looked whether the program has ended, while its outputs are open, and then."""
 
 CHUNK = 1 << 20
 """Bytes read at once: more than a pipe holds, so that one reading empties it."""
@@ -45,80 +45,43 @@ def run_program(
 ) -> Ended:
     """Run a program on a message on its standard input, and kill what is left of its process group.
 
-    The answer is that of the program itself: a child that it leaves behind, with the outputs open, is not
-    waited for.
-
-    Parameters
-    ----------
-    command : sequence of str
-        The program and its arguments.
-    message : str
-        What it reads; it need not.
-    seconds : float
-        Its time limit.
-    folder : Path
-        Where it runs.
-    variables : mapping
-        Its environment variables.
-
-    Raises
-    ------
-    OSError
-        If it cannot be started.
-    OverLimit
-        If it takes or writes too much.
+    It need not read the message. The answer is that of the program itself: a child that it leaves behind,
+    with the outputs open, is not waited for.
     """
-    with TemporaryFile() as told:  # a pipe may be full, and nobody reads it
-        told.write(message.encode())
-        told.seek(0)
+    with TemporaryFile() as given:  # a pipe may be full, and nobody reads it
+        given.write(message.encode())
+        given.seek(0)
         program = subprocess.Popen(
             command,
-            stdin=told,
+            stdin=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
             env=variables,
             start_new_session=True,  # so that all it starts can be killed with it
         )
-    out, err = bytearray(), bytearray()
-    with program:
+    out, err, ended, until = bytearray(), bytearray(), False, monotonic() + seconds
+    with program, DefaultSelector() as streams:
         try:
-            _listen(program, out, err, monotonic() + seconds)
-        except subprocess.TimeoutExpired:
-            raise OverLimit(f"took longer than {seconds:g} s", _text(err)) from None
-        except OverflowError:
-            raise OverLimit(f"wrote more than {MOST >> 20} MB to standard output", _text(err)) from None
+            for stream, kept in ((program.stdout, out), (program.stderr, err)):
+                assert stream is not None
+                streams.register(stream, EVENT_READ, kept)
+            while not ended:
+                ended = program.poll() is not None  # first: then all that it wrote is there to be read
+                pause = PAUSE if streams.get_map() else SOON
+                for key, _ in streams.select(0 if ended else pause):
+                    key.data.extend(chunk := os.read(key.fd, CHUNK))
+                    if not chunk:
+                        streams.unregister(key.fileobj)
+                del err[:-TAIL]
+                if len(out) > MOST:
+                    raise OverLimit(f"wrote more than {MOST >> 20} MB to standard output", _text(err))
+                if not ended and monotonic() > until:
+                    raise OverLimit(f"took longer than {seconds:g} s", _text(err))
         finally:
-            _kill_group(program)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
     return Ended(_text(out), _text(err), program.returncode)
-
-
-def _listen(program: "subprocess.Popen[bytes]", out: bytearray, err: bytearray, until: float) -> None:
-    """Gather the outputs until the program ends or the time is over."""
-    with DefaultSelector() as streams:
-        for stream, kept in ((program.stdout, out), (program.stderr, err)):
-            assert stream is not None
-            streams.register(stream, EVENT_READ, kept)
-        while streams.get_map():
-            ended = program.poll() is not None  # first: then all that it wrote is there to be read
-            for key, _ in streams.select(0 if ended else PAUSE):
-                chunk = os.read(key.fd, CHUNK)
-                if not chunk:
-                    streams.unregister(key.fileobj)
-                key.data.extend(chunk)
-            if len(out) > MOST:
-                raise OverflowError
-            del err[:-TAIL]
-            if ended:
-                return
-            if monotonic() > until:
-                break
-    program.wait(max(0.0, until - monotonic()))
-
-
-def _kill_group(program: "subprocess.Popen[bytes]") -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(program.pid, signal.SIGKILL)
 
 
 def _text(output: bytearray) -> str:

@@ -1,12 +1,13 @@
 """A UM-Bridge model, in whatever language and on whatever machine, as an environment."""
 
-import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from bridges.environments.declared import DeclaredEnvironment, Policy
 from bridges.extras import missing
+from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError
 from simulators.contract.validation import number
 
@@ -23,18 +24,14 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         The server, such as `http://localhost:4242`.
     model : str, optional
         Name of the model; may be left out where the server has only one.
-    policy : mapping, or PolicySpace
-        `{label: (low, high)}`, one label an input.
-    groups : sequence of str
-        One name an output.
+    policy, groups, **declared
+        See `DeclaredEnvironment`: one label an input, one group an output.
     config : mapping, optional
         The configuration that the model is called with.
     seed_key : str, default="seed"
         Key of the configuration that holds the seed of a step; "" for a model that takes none.
     time_limit : float, default=600
         Seconds that an answer may take.
-    **declared
-        Units, sense, budget, weights, compose, noise variance: see `DeclaredEnvironment`.
 
     Raises
     ------
@@ -57,41 +54,26 @@ class UMBridgeEnvironment(DeclaredEnvironment):
     ) -> None:
         super().__init__(policy, groups, **declared)
         self._url, self._config, self._seed_key = url.rstrip("/"), dict(config or {}), seed_key
-        self._limit = number("time_limit", time_limit)
-        if not self._limit > 0:
-            raise ValueError(f"time_limit={time_limit!r} must be a number of seconds above 0")
-        self._model = self._within(lambda: self._connect(model), ValueError)
-        inputs, outputs = self._within(
-            lambda: (
-                self._model.get_input_sizes(self._config),
-                self._model.get_output_sizes(self._config),
-            ),
-            ValueError,
-        )
-        if sum(inputs) != self.policy_space.d:
-            raise ValueError(
-                f"policy has {self.policy_space.d} entries; model {self._model.name!r} takes {sum(inputs)}"
-            )
-        if sum(outputs) != len(self.groups):
-            raise ValueError(
-                f"groups has {len(self.groups)} names; model {self._model.name!r} returns {sum(outputs)}"
-            )
-        self._sizes = [int(size) for size in inputs]
-
-    def _connect(self, name: str | None) -> Any:
+        self.time_limit = number("time_limit", time_limit, above=0)
         try:
             import umbridge
         except ModuleNotFoundError as error:
             raise missing(error, "a UM-Bridge environment") from error
-        known = umbridge.supported_models(self._url)
-        if name is None and len(known) == 1:
-            name = known[0]
+        known = self._within(lambda: umbridge.supported_models(self._url), ValueError)
+        name = known[0] if model is None and len(known) == 1 else model
         if name not in known:
             raise ValueError(f"model={name!r}; {self._url} has {', '.join(map(repr, known))}")
-        return umbridge.HTTPModel(self._url, name)
+        self._model = self._within(lambda: umbridge.HTTPModel(self._url, name), ValueError)
+        inputs = self._within(lambda: self._model.get_input_sizes(self._config), ValueError)
+        outputs = self._within(lambda: self._model.get_output_sizes(self._config), ValueError)
+        if sum(inputs) != self.policy_space.d:
+            raise ValueError(f"policy has {self.policy_space.d} entries; model {name!r} takes {sum(inputs)}")
+        if sum(outputs) != len(self.groups):
+            raise ValueError(f"groups has {len(self.groups)} names; model {name!r} returns {sum(outputs)}")
+        self._sizes = [int(size) for size in inputs]
 
     def simulate(self, policy: dict[str, float], seed: int) -> list[float]:
-        """Ask the server; see `DeclaredEnvironment.simulate`."""
+        """Ask the server."""
         entries = iter(policy.values())
         inputs = [[float(next(entries)) for _ in range(size)] for size in self._sizes]
         config = self._config | ({self._seed_key: seed} if self._seed_key else {})
@@ -100,28 +82,21 @@ class UMBridgeEnvironment(DeclaredEnvironment):
 
     def _within(self, call: Callable[[], Any], failure: type[Exception]) -> Any:
         """What a call returns within the time limit; umbridge's client has none of its own."""
-        answers: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+        answer: Future[Any] = Future()
 
-        def answer() -> None:
+        def ask() -> None:
             try:
-                answers.put((call(), None))
+                answer.set_result(call())
             except Exception as error:
-                answers.put((None, error))
+                answer.set_exception(error)
 
-        threading.Thread(target=answer, daemon=True).start()
+        threading.Thread(target=ask, daemon=True).start()
         try:
-            value, error = answers.get(timeout=self._limit)
-        except queue.Empty:
-            raise failure(f"{self._url} did not answer within {self._limit:g} s") from None
-        if (
-            isinstance(error, ValueError)
-            and failure is ValueError
-            and type(error).__module__ != "requests.exceptions"
-        ):
-            raise error
-        if error is not None:
+            return answer.result(self.time_limit)
+        except TimeoutError:
+            raise failure(f"{self._url} did not answer within {self.time_limit:g} s") from None
+        except Exception as error:
             raise failure(f"the UM-Bridge server at {self._url} {_cause(error)}") from error
-        return value
 
 
 def _cause(error: Exception) -> str:
@@ -133,4 +108,4 @@ def _cause(error: Exception) -> str:
         return "answered with what is not JSON: see its own log"
     if kind in ("MissingSchema", "InvalidSchema", "InvalidURL"):
         return "is no address; accepted: http://host:port"
-    return f"failed: {' '.join(str(error).split()) or kind}"
+    return f"failed: {on_one_line(error)}"

@@ -174,11 +174,11 @@ class AgentSampler(BaseSampler):
         self._study: Any = None
         self._common = IntersectionSearchSpace()
         self._learner: GPAgent | None = None
-        self._told: set[int] = set()
+        self._seen: set[int] = set()
         self._warned: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        passing = ("_independent", "_lock", "_study", "_common", "_learner", "_told", "_warned")
+        passing = ("_independent", "_lock", "_study", "_common", "_learner", "_seen", "_warned")
         return {key: value for key, value in vars(self).items() if key not in passing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -190,13 +190,7 @@ class AgentSampler(BaseSampler):
         self._independent.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Refuse a study that is not ours to sample.
-
-        Raises
-        ------
-        ValueError
-            If it has several directions.
-        """
+        """Refuse a study of several directions."""
         if len(study.directions) > 1:
             raise ValueError(
                 f"directions: the study has {len(study.directions)}; accepted: one, that of the "
@@ -239,11 +233,7 @@ class AgentSampler(BaseSampler):
     ) -> None:
         """Check what was reported, and warn once of each parameter that is not sampled as the trial asks.
 
-        Raises
-        ------
-        ValueError
-            If a completed trial did not report every group as a number, or its value is not their
-            composition.
+        A completed trial has to report every group as a number, and return their composition.
         """
         self._warn_of(trial.distributions)
         if state is not TrialState.COMPLETE or GP_AGENTS[self.agent][0] == "aggregate":
@@ -297,7 +287,7 @@ class AgentSampler(BaseSampler):
         """The agent, told what it has not been told yet; a new one for another study or search space."""
         now = (id(study._storage), study._study_id, list(space.items()))
         if self._learner is None or now != self._study:
-            self._study, self._told = now, set()
+            self._study, self._seen = now, set()
             sense: Literal["maximize", "minimize"] = (
                 "maximize" if study.direction is StudyDirection.MAXIMIZE else "minimize"
             )
@@ -311,15 +301,15 @@ class AgentSampler(BaseSampler):
                 SearchSpace(optuna_space.bounds(space), self._constraint),
                 g,
                 prior=self._prior,
-                own_prior=isinstance(g, GeneralComposition),
+                kernel="own" if isinstance(g, GeneralComposition) else "composed",
                 seed=self._seed,
             )
             assert isinstance(made, GPAgent)
             self._learner = made
         for trial in trials:
-            if not trial.state.is_finished() or trial.number in self._told:
+            if not trial.state.is_finished() or trial.number in self._seen:
                 continue
-            self._told.add(trial.number)
+            self._seen.add(trial.number)
             if all(label in trial.params for label in space):
                 self._tell(self._learner, optuna_space.coordinates(space, trial.params)[None], trial)
         return self._learner

@@ -1,15 +1,19 @@
-"""An environment as UM-Bridge models, served over HTTP: for clients in Python, C++, R, MATLAB or Julia."""
+"""An environment as UM-Bridge models, served over HTTP: for clients in Python, C++, R, MATLAB or Julia.
+
+The protocol, version 1.0, is JSON over HTTP, an endpoint a question: which models there are, and of a model
+what it supports, its sizes and its outputs.
+"""
 
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from types import FunctionType, SimpleNamespace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bridges.extras import missing
 from bridges.steps import observe
@@ -17,7 +21,6 @@ from policyloop.messages import on_one_line
 from simulators.contract.environment import Environment, SimulationError
 
 try:
-    import umbridge
     from aiohttp import web
 except ModuleNotFoundError as error:
     raise missing(error, "a UM-Bridge server") from error
@@ -26,57 +29,43 @@ LOOPBACK = "127.0.0.1"
 PORT = 4242
 """UM-Bridge's customary port."""
 
+DERIVATIVES = ("Gradient", "ApplyJacobian", "ApplyHessian")
+"""What the protocol can ask of a model and none of ours supports."""
 
-class OutcomesModel(umbridge.Model):  # type: ignore[misc]
-    """An environment's outcomes: one input vector, the policy; one output vector, an outcome a group.
 
-    In a finite space the policy is a candidate's row. The configuration may hold a `seed` of the noise, and
-    of the memory if there is one, and nothing else; without it the noise stream goes on.
+class ModelNotFound(ValueError):
+    """The protocol's error: there is no model of that name."""
 
-    Parameters
-    ----------
-    environment : Environment
-        Takes the steps.
-    name : str, optional
-        Of the model; the environment's own unless given.
+
+class InvalidInput(ValueError):
+    """The protocol's error: the input vectors are not as long as the model's."""
+
+
+class UnsupportedFeature(ValueError):
+    """The protocol's error: no model has that feature."""
+
+
+class EnvironmentModel:
+    """A model with one input vector, a policy, or in a finite space a candidate's row.
+
+    Its one output vector has an outcome a group, or with `composed` the objective alone.
     """
 
-    def __init__(self, environment: Environment, name: str | None = None) -> None:
-        super().__init__(environment.name if name is None else name)
-        self.environment = environment
+    def __init__(self, environment: Environment, composed: bool = False) -> None:
+        space = environment.policy_space
+        self.environment, self.composed = environment, composed
+        self.name = f"{environment.name}-objective" if composed else environment.name
+        self.inputs = 1 if space.finite else space.d
+        self.outputs = 1 if composed else len(environment.groups)
 
-    def get_input_sizes(self, config: Mapping[str, Any] | None = None) -> list[int]:
-        """Entries of a policy; one, the row, in a finite space."""
-        space = self.environment.policy_space
-        return [1 if space.finite else space.d]
+    def evaluate(self, vector: list[float], config: Mapping[str, Any]) -> list[float]:
+        """Take a step, and raise SimulationError if a group is missing: the protocol has no word for that.
 
-    def get_output_sizes(self, config: Mapping[str, Any] | None = None) -> list[int]:
-        """One output a group."""
-        return [len(self.environment.groups)]
-
-    def supports_evaluate(self) -> bool:
-        """A policy can be tried; gradients are not to be had."""
-        return True
-
-    def __call__(
-        self, parameters: list[list[float]], config: Mapping[str, Any] | None = None
-    ) -> list[list[float]]:
-        """Take a step.
-
-        Raises
-        ------
-        ValueError
-            If the policy is outside the space, or the configuration holds anything but a seed.
-        SimulationError
-            If the step fails, or a group is missing: the protocol has no word for that.
+        `config` may hold a `seed` of the noise, and of the memory if there is one, and nothing else; without
+        it the noise stream goes on.
         """
-        return [self._step(parameters, config or {})[1].tolist()]
-
-    def _step(
-        self, parameters: list[list[float]], config: Mapping[str, Any]
-    ) -> tuple[Any, NDArray[np.float64]]:
         space = self.environment.policy_space
-        policy = space.check(parameters[0][0] if space.finite else parameters[0])
+        policy = space.check(vector[0] if space.finite else vector)
         if unknown := [key for key in config if key != "seed"]:
             raise ValueError(f"config: unknown key {unknown[0]!r}; accepted: 'seed'")
         seed = config.get("seed")
@@ -86,25 +75,9 @@ class OutcomesModel(umbridge.Model):  # type: ignore[misc]
         lost = [g for g, value in zip(self.environment.groups, values, strict=True) if not np.isfinite(value)]
         if lost:
             raise SimulationError(f"the outcome of {', '.join(lost)} is missing", policy)
-        return policy, values
-
-
-class ObjectiveModel(OutcomesModel):
-    """An environment's objective: as `OutcomesModel`, with the composed value as the one output."""
-
-    def __init__(self, environment: Environment) -> None:
-        super().__init__(environment, f"{environment.name}-objective")
-
-    def get_output_sizes(self, config: Mapping[str, Any] | None = None) -> list[int]:
-        """One output."""
-        return [1]
-
-    def __call__(
-        self, parameters: list[list[float]], config: Mapping[str, Any] | None = None
-    ) -> list[list[float]]:
-        """Take a step; see `OutcomesModel`."""
-        policy, values = self._step(parameters, config or {})
-        return [[float(self.environment.compose(values[None], np.asarray([policy]))[0])]]
+        if self.composed:
+            values = self.environment.compose(values[None], np.asarray([policy]))
+        return list(map(float, values))
 
 
 @contextmanager
@@ -133,7 +106,9 @@ def serving(environment: Environment, host: str = LOOPBACK, port: int = PORT) ->
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    runner = web.AppRunner(application([OutcomesModel(environment), ObjectiveModel(environment)]))
+    runner = web.AppRunner(
+        application([EnvironmentModel(environment), EnvironmentModel(environment, composed=True)])
+    )
     try:
         try:
             asyncio.run_coroutine_threadsafe(_listen(runner, host, port), loop).result()
@@ -161,28 +136,46 @@ def serve(
         threading.Event().wait()
 
 
-def application(models: list[umbridge.Model]) -> web.Application:
-    """The web application that umbridge makes of models, not run.
+def application(models: Sequence[EnvironmentModel]) -> web.Application:
+    """The protocol's endpoints for some models; steps are taken one at a time."""
+    known = {model.name: model for model in models}
+    steps = ThreadPoolExecutor(max_workers=1)
 
-    `umbridge.serve_models` makes it and runs it at once, on every interface. Here the same function is called
-    with another `run_app`.
-    """
-    made: list[web.Application] = []
-    own = SimpleNamespace(**vars(web))
-    own.run_app = lambda app, **_: made.append(app)
-    make: Any = umbridge.serve_models
-    FunctionType(make.__code__, {**make.__globals__, "web": own}, make.__name__, make.__defaults__)(models)
-    app = made[0]
-    app.middlewares.append(_failures_in_words)
+    async def info(_: web.Request) -> web.Response:
+        return web.json_response({"protocolVersion": 1.0, "models": list(known)})
+
+    async def answer(request: web.Request) -> web.Response:
+        asked, feature = _read(await request.text()), request.path.removeprefix("/")
+        if (model := known.get(asked["name"])) is None:
+            raise ModelNotFound(
+                f"Model {asked['name']} not found! The following are available: {list(known)}."
+            )
+        reply: dict[str, Any]
+        match feature:
+            case "ModelInfo":
+                reply = {"support": {"Evaluate": True} | dict.fromkeys(DERIVATIVES, False)}
+            case "InputSizes":
+                reply = {"inputSizes": [model.inputs]}
+            case "OutputSizes":
+                reply = {"outputSizes": [model.outputs]}
+            case "Evaluate":
+                step = partial(model.evaluate, _vector(asked, model), asked.get("config", {}))
+                reply = {"output": [await asyncio.get_running_loop().run_in_executor(steps, step)]}
+            case _:
+                raise UnsupportedFeature(f"{feature} not supported by model!")
+        return web.json_response(reply, dumps=partial(json.dumps, allow_nan=False))  # nan is no JSON
+
+    app = web.Application(middlewares=[_failures_in_words], client_max_size=0)  # requests of any size
+    app.router.add_get("/Info", info)
+    for feature in ("ModelInfo", "InputSizes", "OutputSizes", "Evaluate", *DERIVATIVES):
+        app.router.add_post(f"/{feature}", answer)
     return app
 
 
 @web.middleware
 async def _failures_in_words(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Answer an exception as the protocol's error, which clients show; umbridge itself says nothing."""
+    """Answer an exception as the protocol's error, which clients show."""
     try:
-        if request.method == "POST":
-            _check_request(await request.text(), request.path)
         answer: web.StreamResponse = await handler(request)
         return answer
     except web.HTTPException:
@@ -192,8 +185,8 @@ async def _failures_in_words(request: web.Request, handler: Any) -> web.StreamRe
         return web.json_response({"error": words}, status=400 if isinstance(failure, ValueError) else 500)
 
 
-def _check_request(text: str, path: str) -> None:
-    """Refuse what umbridge takes for granted: that a request has its keys, and each its type."""
+def _read(text: str) -> dict[str, Any]:
+    """The JSON object of a request, with the name of a model, and a configuration or none."""
     try:
         asked = json.loads(text)
     except ValueError:
@@ -202,9 +195,22 @@ def _check_request(text: str, path: str) -> None:
         raise ValueError("the request must be a JSON object with the name of a model, {'name': .., ..}")
     if not isinstance(asked.get("config", {}), dict):
         raise ValueError(f"config={asked['config']!r}; accepted: an object, such as {{'seed': 1}}")
+    return asked
+
+
+def _vector(asked: Mapping[str, Any], model: EnvironmentModel) -> list[float]:
+    """The one input vector of a request, as long as the model's."""
     vectors = asked.get("input")
-    if path == "/Evaluate" and not (isinstance(vectors, list) and all(map(_is_vector, vectors))):
+    if not (isinstance(vectors, list) and all(map(_is_vector, vectors))):
         raise ValueError(f"input={vectors!r}; accepted: a list of vectors, such as [[0.5, 0.2]]")
+    if len(vectors) != 1:
+        raise InvalidInput("Number of input parameters does not match model number of model inputs!")
+    vector: list[float] = vectors[0]
+    if len(vector) != model.inputs:
+        raise InvalidInput(
+            f"Input parameter 0 has invalid length! Expected {model.inputs} but got {len(vector)}."
+        )
+    return vector
 
 
 def _is_vector(given: object) -> bool:

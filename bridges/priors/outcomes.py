@@ -18,6 +18,7 @@ from bridges.feedback import search_space
 from optimizer.arrays import Array
 from optimizer.prior.prior import Prior
 from optimizer.regression.base import ShiftedMean
+from optimizer.space.search_space import FiniteSpace
 from simulators.contract.environment import Environment
 from simulators.contract.policy_space import PolicySpace
 
@@ -58,8 +59,8 @@ class PriorOutcomes:
         self._compose = environment.compose
         space = search_space(source)
         try:
-            if space.finite:
-                self._at: Mean = np.asarray(source.expected(np.arange(space.size or 0)), dtype=float).take
+            if isinstance(space, FiniteSpace):
+                self._at: Mean = np.asarray(source.expected(np.arange(space.size)), dtype=float).take
                 self._at = partial(self._at, axis=0)
             else:
                 policies = space.sobol(SAMPLES, SEED)

@@ -13,6 +13,7 @@ from bridges.feedback import composed_noise
 from bridges.priors.outcomes import PriorOutcomes
 from bridges.priors.samples import sample
 from bridges.seeds import as_int, child
+from bridges.steps import Steps
 from optimizer.prior.learning import ON_GRAPH
 from optimizer.prior.learning import learn_prior as learn_from_samples
 from optimizer.prior.prior import Prior
@@ -30,6 +31,7 @@ def learn_prior(
     jobs: int = 1,
     on_group: Callable[[int], None] | None = None,
     mean_from: PriorOutcomes | None = None,
+    steps: Steps | None = None,
 ) -> Prior:
     """Prior of every group, or of the composed value, from samples outside the trial.
 
@@ -64,6 +66,8 @@ def learn_prior(
     mean_from : PriorOutcomes, optional
         Another environment's outcomes. The prior is then one of the discrepancy, the outcomes less those;
         `mean_from.above(prior)` makes it one of the outcomes.
+    steps : Steps, optional
+        Who takes the steps; default: the environment itself. The prior must not depend on it.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def learn_prior(
         raise ValueError(f"samples must be at least 2, not {samples}")
     if mean_from is not None and environment.set_aside is not None:
         raise ValueError(f"{environment.name} learns from measurements set aside: its prior means are theirs")
-    features, policies, values, noise = sample(environment, samples, seed)
+    features, policies, values, noise = sample(environment, samples, seed, steps)
     if own:
         if noise is not None:
             spread = np.broadcast_to(noise, values.shape)

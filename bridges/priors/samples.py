@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bridges.feedback import search_space
 from bridges.seeds import as_int, child
-from bridges.steps import observe
+from bridges.steps import Steps, observe
 from optimizer.arrays import Array
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 
@@ -48,17 +48,19 @@ class Samples(NamedTuple):
     noise: Array | None
 
 
-def sample(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Samples:
-    """N samples of an environment, fewer where it has set aside fewer measurements.
+def sample(
+    environment: Environment, n: int, seed: int | np.random.SeedSequence, steps: Steps | None = None
+) -> Samples:
+    """N samples of an environment, which is reset; fewer where it has set aside fewer measurements.
 
     Parameters
     ----------
     environment : Environment
-        Is reset.
     n : int
-        How many.
     seed : int or SeedSequence
         Of policies and noise.
+    steps : Steps, optional
+        Who takes the steps; default: the environment itself. Those of a pilot run are always its own.
 
     Raises
     ------
@@ -72,14 +74,14 @@ def sample(environment: Environment, n: int, seed: int | np.random.SeedSequence)
     policies = space.sample(n, np.random.default_rng(child(seed, 0)))
     environment.reset(as_int(child(seed, 1)))
     if measured is not None:
-        observed = _steps(environment, policies[:NOISE_SAMPLES], seed)
+        observed = _steps(environment, policies[:NOISE_SAMPLES], seed, steps)
         features, values = (np.asarray(part, dtype=float) for part in measured)
         rows = np.random.default_rng(child(seed, 0)).permutation(len(features))[:n]
         return Samples(features[rows], policies[: len(rows)], values[rows], mean_noise(observed.values()))
     try:
         values = np.asarray(environment.expected(policies), dtype=float)
     except NotImplementedError:
-        observed = _steps(environment, policies, seed)
+        observed = _steps(environment, policies, seed, steps)
         if len(observed) < 2:
             raise SimulationError(
                 f"only {len(observed)} of {n} samples succeeded: too few to learn from"
@@ -87,17 +89,14 @@ def sample(environment: Environment, n: int, seed: int | np.random.SeedSequence)
         policies = policies[list(observed)]
         values = np.array([outcomes.values for outcomes in observed.values()])
     else:
-        observed = _steps(environment, policies[:NOISE_SAMPLES], seed)
+        observed = _steps(environment, policies[:NOISE_SAMPLES], seed, steps)
     return Samples(space.features(policies), policies, values, mean_noise(observed.values()))
 
 
 def _pilot(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Samples:
     """Run a living world that has set nothing aside, and sample its noise-free outcomes at each step.
 
-    Raises
-    ------
-    NotImplementedError
-        If they are unknown.
+    NotImplementedError where these are unknown.
     """
     space = search_space(environment)
     policies = space.sample(n, np.random.default_rng(child(seed, 0)))
@@ -113,18 +112,24 @@ def _pilot(environment: Environment, n: int, seed: int | np.random.SeedSequence)
 
 
 def _steps(
-    environment: Environment, policies: NDArray[np.generic], seed: int | np.random.SeedSequence
+    environment: Environment,
+    policies: NDArray[np.generic],
+    seed: int | np.random.SeedSequence,
+    steps: Steps | None,
 ) -> dict[int, Outcomes]:
     """Observe policies, one after the other: by index, without those that failed.
 
-    After a failure the noise begins anew: a step that was stopped may have left it anywhere.
+    The noise runs on from step to step. After a failure it begins anew: a step that was stopped may have left
+    it anywhere.
     """
     observed: dict[int, Outcomes] = {}
     last: SimulationError | None = None
-    noise = as_int(child(seed, 1))
+    begun = as_int(child(seed, 1))
+    begin = None if steps is None else begun  # the environment itself has been reset already
     for i, policy in enumerate(policies):
         try:
-            observed[i] = observe(environment, policy)
+            observed[i] = observe(environment, policy, begin, steps)
+            begin = None
         except SimulationError as failure:
             last = failure
             if not observed and i + 1 == min(PATIENCE, len(policies)):
@@ -132,11 +137,10 @@ def _steps(
                     f"none of the first {i + 1} samples succeeded, from which kernels are to be learned; "
                     f"the last: {failure}",
                     policy=policy,
-                    seed=noise,
+                    seed=begun,
                 ) from failure
             if not environment.lives:
-                noise = as_int(child(seed, 1, i + 1))
-                environment.reset(noise)
+                begin = begun = as_int(child(seed, 1, i + 1))
     if last is not None and not environment.lives:
         log.warning(
             "%d of %d samples failed and are left out; the last: %s",

@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from optimizer.space.search_space import FiniteSpace, SearchSpace
+
 LOG_ZETA_2 = np.log(np.pi**2 / 6)
 
 
@@ -110,3 +112,16 @@ class ConstantBeta(Exploration):
 
     def _unscaled(self, t: int) -> float:
         return self.value
+
+
+def default_exploration(
+    space: SearchSpace, delta: float = 0.1, scale_down: float = 5.0, groups: int = 1
+) -> Exploration:
+    """The paper's beta_t for the space: finite (Theorem 2) or continuous (section 7), scaled down by 5.
+
+    `groups` is the J that stands inside the logarithm where every group is modelled under a general
+    composition (Theorem 3), else 1.
+    """
+    if isinstance(space, FiniteSpace):
+        return FiniteBeta(space.size, delta, scale_down, groups)
+    return ContinuousBeta(space.d, delta, scale_down, groups)

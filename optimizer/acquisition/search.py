@@ -1,27 +1,14 @@
-"""The search for the policy that an acquisition likes best: a model, an acquisition and a space, joined.
-
-An acquisition sees the composed posterior either as its mean and variance (`optimizer.acquisition.moments`),
-or as samples (`optimizer.acquisition.samples`) where a general g is propagated by them.
-"""
+"""One choice of a policy: where it is looked for, and what an acquisition may ask about the round."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from optimizer.acquisition.moments import UCB, Acquisition, ExpectedImprovement, ProbabilityOfImprovement
-from optimizer.acquisition.samples import (
-    SampledAcquisition,
-    SampledImprovement,
-    SampledMean,
-    SampledProbability,
-    SampledUCB,
-)
-from optimizer.agents.history import History
+from optimizer.acquisition.draws import CandidateDraws
 from optimizer.arrays import Array, Policies
-from optimizer.composition.general import GeneralComposition
-from optimizer.composition.linear import BaseComposition
-from optimizer.composition.propagation import Sampled
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.space.search_space import SearchSpace
@@ -29,95 +16,70 @@ from optimizer.space.search_space import SearchSpace
 Model = DecomposedGP | CandidatePosterior
 
 
-class Kinds(NamedTuple):
-    """The acquisitions that fit a composition, by the names that agents know them by."""
+@dataclass(frozen=True)
+class Search:
+    """A search for the next policy.
 
-    ucb: type[UCB] | type[SampledUCB]
-    ei: type[ExpectedImprovement] | type[SampledImprovement]
-    mpi: type[ProbabilityOfImprovement] | type[SampledProbability]
-    mean: Acquisition | SampledAcquisition
-
-
-def acquisition_kinds(composition: BaseComposition) -> Kinds:
-    """Acquisitions of samples where the composition is propagated by samples, of moments elsewhere."""
-    if isinstance(composition, GeneralComposition) and isinstance(composition.propagation, Sampled):
-        return Kinds(SampledUCB, SampledImprovement, SampledProbability, SampledMean())
-    return Kinds(UCB, ExpectedImprovement, ProbabilityOfImprovement, UCB(0.0))
-
-
-def score(model: Model, acquisition: Acquisition | SampledAcquisition, policies: Policies) -> Array:
-    """What the search maximises, at policies (n, d) or rows (n,): shape (n,)."""
-    if isinstance(acquisition, SampledAcquisition):
-        composition, propagation = _sampled(model)
-        samples = propagation.samples(composition, *model.predict_groups(policies), policies)
-        return acquisition.score(samples)
-    return acquisition.score(*model.predict(policies))
-
-
-def score_and_gradient(
-    model: DecomposedGP, acquisition: Acquisition | SampledAcquisition, X: Array
-) -> tuple[Array, Array]:
-    """The same at policies (n, d), with its gradient (n, d): the chain rule through g and every group."""
-    if isinstance(acquisition, SampledAcquisition):
-        composition, propagation = _sampled(model)
-        groups = model.predict_groups_with_gradients(X)
-        samples = propagation.samples(composition, groups.means, groups.variances, X)
-        (slopes,) = propagation.pullback(
-            composition, groups.means, groups.variances, X, acquisition.partials(samples)
-        )
-        return acquisition.score(samples), groups.chain(slopes)
-    mean, variance, mean_slope, variance_slope = model.predict_with_gradients(X)
-    in_mean, in_variance = acquisition.partials(mean, variance)
-    gradient = in_mean[:, None] * mean_slope + in_variance[:, None] * variance_slope
-    return acquisition.score(mean, variance), gradient
-
-
-def maximise(
-    space: SearchSpace,
-    model: Model,
-    acquisition: Acquisition | SampledAcquisition,
-    rng: Callable[[], np.random.Generator],
-    history: History,
-) -> Any:
-    """The policy with the highest score: the best candidate, or the end of a search from many starts.
-
-    Parameters
+    Attributes
     ----------
-    space, model, acquisition
-        What is searched for what.
+    space : SearchSpace
+        Where to look.
+    model : DecomposedGP, or CandidatePosterior
+        The posterior, as the search sees it.
+    history : callable
+        Gives the policies observed so far, in order.
+    beta : float
+        beta_t of the round.
     rng : callable
-        Gives the generator of the starts in a bounded space.
-    history : History
-        The best few policies observed so far are starts in a bounded space.
-
-    Returns
-    -------
-    ndarray of shape (d,), or int
-        A feasible policy, or a candidate's row.
+        Gives the generator of all that the round draws; a search that draws nothing never asks for it.
+    prior_deviation_at : callable
+        The largest standard deviation of the objective, before any observation, at policies.
+    draws : CandidateDraws, optional
+        Draws from the groups' posteriors over a finite space, where the acquisition wants them.
     """
 
-    def value(policies: Policies) -> Array:
-        return score(model, acquisition, policies)
+    space: SearchSpace
+    model: Any
+    history: Callable[[], Policies]
+    beta: float
+    rng: Callable[[], np.random.Generator]
+    prior_deviation_at: Callable[[Policies], float]
+    draws: CandidateDraws | None = None
 
-    if isinstance(model, CandidatePosterior) or space.finite:
-        return space.maximise(value, None, None)[0]
-    return space.maximise(
-        value,
-        lambda X: score_and_gradient(model, acquisition, X),
-        rng(),
-        extra=incumbents(model, history.observed),
-    )[0]
+    @cached_property
+    def observed(self) -> Policies:
+        """The policies observed so far, in order."""
+        return self.history()
 
+    @cached_property
+    def _known(self) -> Policies:
+        """Where the incumbent is looked for: the policies observed, at first random ones."""
+        return self.observed if len(self.observed) else self.space.sample(64, self.rng())
 
-def incumbents(model: DecomposedGP, observed: Policies) -> Array | None:
-    """The few observed policies with the best posterior means: good starts once something is known."""
-    if not len(observed):
-        return None
-    distinct = np.unique(np.asarray(observed, dtype=float), axis=0)
-    return distinct[np.argsort(-model.predict(distinct)[0], kind="stable")[:3]]
+    @cached_property
+    def incumbent(self) -> float:
+        """The best posterior mean at an observed policy, of the signed objective."""
+        return float(np.fmax.reduce(self.model.predict(self._known).mean))
 
+    @property
+    def prior_deviation(self) -> float:
+        """The largest standard deviation of the objective at an observed policy, before any observation."""
+        return self.prior_deviation_at(self._known)
 
-def _sampled(model: Model) -> tuple[GeneralComposition, Sampled]:
-    composition = model.composition
-    assert isinstance(composition, GeneralComposition) and isinstance(composition.propagation, Sampled)
-    return composition, composition.propagation
+    def leaders(self) -> Array | None:
+        """The few observed policies with the best posterior means: good starts once something is known."""
+        if not len(self.observed):
+            return None
+        distinct = np.unique(np.asarray(self.observed, dtype=float), axis=0)
+        best: Array = distinct[np.argsort(-self.model.predict(distinct).mean, kind="stable")[:3]]
+        return best
+
+    def maximise(
+        self,
+        value: Callable[[Policies], Array],
+        value_and_gradient: Callable[[Array], tuple[Array, Array]],
+    ) -> Any:
+        """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`."""
+        if self.space.finite:
+            return self.space.maximise(value)[0]
+        return self.space.maximise(value, value_and_gradient, self.rng(), extra=self.leaders())[0]

@@ -122,19 +122,8 @@ class Agent(ABC):
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
     def as_policies(self, policies: ArrayLike) -> Policies:
-        """Policies as (n, d) floats or (n,) rows; ValueError for another shape or an unknown row."""
-        if self.space.finite:
-            rows = np.atleast_1d(np.asarray(policies))
-            size = self.space.size or 0
-            if rows.ndim != 1 or rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= size).any():
-                raise ValueError(f"candidates are told by their row, an integer of 0..{size - 1}")
-            return rows.astype(np.int64)
-        points = np.atleast_2d(np.asarray(policies, dtype=float))
-        if points.ndim != 2 or points.shape[1] != self.space.d:
-            raise ValueError(f"policies must have shape (n, {self.space.d}), not {points.shape}")
-        if not np.isfinite(points).all():
-            raise ValueError("policies must be finite, but hold nan or inf")
-        return points
+        """Policies as (n, d) floats or (n,) rows; see `SearchSpace.as_policies`."""
+        return self.space.as_policies(policies)
 
     def note_observed(self, policies: Policies, objective: Array) -> None:
         """Remember the best observed objective (n,), in its own sign; nan is never best."""

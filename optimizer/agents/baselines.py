@@ -105,11 +105,6 @@ def uniform_policy(space: SearchSpace) -> Array:
 
     With ranges 0..1 and a budget, the same coverage for every group, as high as the budget allows; on an
     equality budget, the one share that meets it.
-
-    Raises
-    ------
-    ValueError
-        If the space is a set of candidates, or no equal share is feasible.
     """
     if space.finite:
         raise ValueError("a uniform policy needs a bounded policy space, not a set of candidates")

@@ -1,22 +1,20 @@
-"""What an agent was told, in order: enough to tell it again, and to learn a prior from."""
+"""What an agent was told, in order: enough to tell it again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from optimizer.arrays import Array, Policies
-from optimizer.prior.learning import learn_prior
-from optimizer.prior.prior import Prior
 
 
 class Told(NamedTuple):
-    """One `tell`: policies, observations (n, J), their noise variances if stated, and the context if any."""
+    """One `tell`: policies, observations (n, J), their noise variances if stated, and the time if any."""
 
     policies: Policies
     Y: Array
     noise: Array | None
-    context: float | None
+    time: float | None
 
 
 class History:
@@ -66,6 +64,12 @@ class History:
         return np.concatenate([told.Y for told in self._told])
 
     @property
+    def noise(self) -> Array | None:
+        """The mean noise variance of each group (J,), where every `tell` stated it."""
+        stated = [told.noise for told in self._told if told.noise is not None]
+        return np.concatenate(stated).mean(axis=0) if len(stated) == len(self._told) else None
+
+    @property
     def observed(self) -> Policies:
         """Policies told with at least one finite observation."""
         return self.policies[np.isfinite(self.Y).any(axis=1)]
@@ -74,10 +78,3 @@ class History:
         """Whether so many policies were observed, and every group in at least two of them."""
         Y = np.isfinite(self.Y)
         return int(Y.any(axis=1).sum()) >= observations and int(Y.sum(axis=0).min()) >= 2
-
-    def learn_prior(self, family: str, features: Callable[[Told], Array], seed: int) -> Prior:
-        """Prior of every group from what was told, by the features (n, p) of each `tell`."""
-        stated = [told.noise for told in self._told if told.noise is not None]
-        noise = np.concatenate(stated).mean(axis=0) if len(stated) == len(self._told) else None
-        X = np.concatenate([features(told) for told in self])
-        return learn_prior(family, X, self.Y, noise_variances=noise, seed=seed)

@@ -1,15 +1,23 @@
 """Agents that others bring: registered by a program, or offered by an installed package's entry points."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optimizer.agents.agent import Agent
 from policyloop.messages import failure
 
-AgentFactory = Callable[..., Agent]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from optimizer.agents.agent import Agent
+    from optimizer.agents.settings import AgentSettings
+    from optimizer.space.search_space import SearchSpace
+
+AgentFactory = Callable[..., "Agent"]
 PLUGINS = "policyloop.agents"
 
 _factories: dict[str, AgentFactory] = {}
@@ -23,6 +31,8 @@ def agent_plugins() -> dict[str, EntryPoint]:
     -------
     dict of str to importlib.metadata.EntryPoint
     """
+    from importlib.metadata import entry_points  # slow to import
+
     return {point.name: point for point in entry_points(group=PLUGINS)}
 
 
@@ -45,7 +55,7 @@ def register_agent(name: str, factory: AgentFactory) -> None:
         The name for scenario files. One of our own agents cannot be replaced.
     factory : callable
         A class or function that returns an `Agent`. It is called with the search space and the composition,
-        and with those options of `make_agent` by name that it accepts, such as `seed` or `prior`.
+        and with those settings of `AgentSettings` by name that it accepts, such as `seed` or `prior`.
 
     Raises
     ------
@@ -61,16 +71,17 @@ def register_agent(name: str, factory: AgentFactory) -> None:
     _factories[name] = factory
 
 
-def make_brought(name: str, space: Any, composition: Any, options: dict[str, Any]) -> Agent:
-    """Build an agent of `brought_names()` with those options that it accepts.
+def make_brought(name: str, space: SearchSpace, composition: Any, settings: AgentSettings) -> Agent:
+    """Build an agent of `brought_names()` with those settings that it accepts.
 
-    Raises
-    ------
-    ValueError
-        If it cannot be imported, or is no agent.
+    `exploration` is the schedule that is meant, and `own_prior` whether `kernel` is "own".
     """
+    from optimizer.agents.agent import Agent  # with it comes SciPy, which names alone need not wait for
+
     factory = _factories[name] if name in _factories else _imported(name)
     parameters = inspect.signature(factory).parameters
+    options = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    options |= {"exploration": settings.schedule(space), "own_prior": settings.kernel == "own"}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     agent = factory(space, composition, **{k: v for k, v in options.items() if anything or k in parameters})
     if not isinstance(agent, Agent):

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition
-from optimizer.composition.propagation import Delta, GroupSlopes, Propagation
+from optimizer.composition.objective import Moments, Posterior
+from optimizer.composition.propagation import Delta, Propagation
+from optimizer.differences import central_differences
 
 Function = Callable[[Array, Policies], Array]
 
@@ -121,26 +123,17 @@ class GeneralComposition(BaseComposition):
             if slopes.shape != outcomes.shape:
                 raise ValueError(f"the gradient of g must have shape {outcomes.shape}, not {slopes.shape}")
             return slopes
-        slopes = np.empty_like(outcomes)
         steps = DIFFERENCE_SHARE * np.maximum(sizes, np.abs(outcomes))
         steps = np.where(steps > 0, steps, DIFFERENCE_SHARE)
-        for j in range(self.groups):
-            ahead, behind = outcomes.copy(), outcomes.copy()
-            ahead[..., j] += steps[..., j]
-            behind[..., j] -= steps[..., j]
-            change = self.unsigned(ahead, policies) - self.unsigned(behind, policies)
-            slopes[..., j] = change / (ahead[..., j] - behind[..., j])
-        return slopes
+        return central_differences(lambda F: self.unsigned(F, policies), outcomes, steps)
 
-    def moments(self, means: Array, variances: Array, policies: Policies) -> tuple[Array, Array]:
+    def moments(self, means: Array, variances: Array, policies: Policies) -> Moments:
         """Mean and variance (n,) of the signed objective, by the propagation."""
         return self.propagation.moments(self, means, variances, policies)
 
-    def moment_slopes(
-        self, means: Array, variances: Array, policies: Array
-    ) -> tuple[GroupSlopes, GroupSlopes]:
-        """Slopes of the moments' mean and of their variance in what they are computed from."""
-        return self.propagation.moment_slopes(self, means, variances, policies)
+    def posterior(self, means: Array, variances: Array, policies: Policies) -> Posterior:
+        """What acquisitions read, by the propagation: moments, or samples."""
+        return self.propagation.posterior(self, means, variances, policies)
 
     def _spread(self, policies: Policies, shape: tuple[int, ...]) -> Policies:
         """The policies of outcomes of this shape (..., n), as a view."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.arrays import Array, Policies
+from optimizer.composition.objective import Moments, Posterior
 
 
 class BaseComposition(ABC):
@@ -48,8 +49,12 @@ class BaseComposition(ABC):
         """Partial derivatives dg/df_j at outcomes (n, J), in the objective's own sign, shape (n, J)."""
 
     @abstractmethod
-    def moments(self, means: Array, variances: Array, policies: Policies) -> tuple[Array, Array]:
+    def moments(self, means: Array, variances: Array, policies: Policies) -> Moments:
         """Mean and variance (n,) of the signed objective, from those of independent groups (n, J)."""
+
+    @abstractmethod
+    def posterior(self, means: Array, variances: Array, policies: Policies) -> Posterior:
+        """What acquisitions read of the signed objective, from the moments of independent groups (n, J)."""
 
     def compose(self, outcomes: Array, policies: Policies) -> Array:
         """Signed objective of outcomes (n, J) at policies: the value to be maximised, shape (n,)."""
@@ -73,6 +78,13 @@ class Composition(BaseComposition):
         c(x): a known term of the objective, such as the cost of a policy: a function from policies to (n,).
     sense : {"maximize", "minimize"}, default="maximize"
         Whether the objective is to be maximised or minimised.
+
+    Attributes
+    ----------
+    constant_weights : ndarray of shape (J,), or None
+        g_j where they are constants.
+    offset_varies : bool
+        Whether c(x) is a function.
 
     Raises
     ------
@@ -101,6 +113,7 @@ class Composition(BaseComposition):
                 raise ValueError(f"weights must be finite, not {constant}")
             self.constant_weights = np.broadcast_to(constant, (groups,)).copy()
         self._offset = offset
+        self.offset_varies = callable(offset)
 
     def weights(self, policies: Policies) -> Array:
         """g_j(x) of each policy, in the objective's own sign, shape (n, J)."""
@@ -143,9 +156,13 @@ class Composition(BaseComposition):
         """The weights g_j(x), whatever the outcomes are."""
         return self.weights(policies)
 
-    def moments(self, means: Array, variances: Array, policies: Policies) -> tuple[Array, Array]:
+    def moments(self, means: Array, variances: Array, policies: Policies) -> Moments:
         """Mean and variance (n,) of the signed objective: exact, it is Gaussian where the groups are."""
-        return self.compose(means, policies), self.variance(variances, policies)
+        return Moments(self.compose(means, policies), self.variance(variances, policies))
+
+    def posterior(self, means: Array, variances: Array, policies: Policies) -> Moments:
+        """The same."""
+        return self.moments(means, variances, policies)
 
     def _by_group(self, policies: Policies) -> Array:
         """g_j(x) by group: (J,) numbers where they are constant, which multiply faster, else (J, n)."""

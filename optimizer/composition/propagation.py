@@ -15,7 +15,8 @@ Where g is linear and B_j its weights, "delta" and "sampled" are exact, and "bou
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -24,7 +25,8 @@ from scipy.stats import qmc
 
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition
-from optimizer.differences import policy_slopes
+from optimizer.composition.objective import GroupSlopes, Moments, Posterior, Samples
+from optimizer.differences import central_differences
 
 PropagationName = Literal["default", "bound", "delta", "sampled"]
 
@@ -40,16 +42,8 @@ CURVATURE_SHARE = 1e-4
 """Half step of differences of slopes, as a share of the posterior standard deviation or the mean."""
 
 
-class GroupSlopes(NamedTuple):
-    """Partial derivatives of a value (n,) in means (n, J), variances (n, J) and policies (n, d) of g."""
-
-    means: Array
-    variances: Array
-    policies: Array
-
-
 class Propagation(ABC):
-    """Moments of the objective from those of the groups."""
+    """The posterior of the objective from the moments of the groups."""
 
     def check(self, composition: BaseComposition) -> None:  # noqa: B027 - most ask for nothing
         """Raise ValueError if the composition lacks what this propagation needs."""
@@ -57,24 +51,61 @@ class Propagation(ABC):
     @abstractmethod
     def moments(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
-    ) -> tuple[Array, Array]:
+    ) -> Moments:
         """Mean and variance (n,) of the signed objective."""
 
     @abstractmethod
-    def moment_slopes(
-        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
-    ) -> tuple[GroupSlopes, GroupSlopes]:
-        """Slopes of that mean and of that variance."""
+    def posterior(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> Posterior:
+        """What acquisitions read."""
+
+    @abstractmethod
+    def gradient(
+        self,
+        composition: BaseComposition,
+        means: Array,
+        variances: Array,
+        policies: Array,
+        slopes: Any,
+        chain: Callable[[GroupSlopes], Array],
+    ) -> Array:
+        """Gradient (n, d) of a value, from its slopes in `posterior`; `chain` leads through the groups."""
 
 
 class _AtTheMean(Propagation):
     """The mean of the objective is g at the groups' means: what "bound" and "delta" share."""
 
+    def posterior(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> Moments:
+        """Mean and variance."""
+        return self.moments(composition, means, variances, policies)
+
+    @abstractmethod
+    def moment_slopes(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
+    ) -> tuple[GroupSlopes, GroupSlopes]:
+        """Slopes of the mean and of the variance."""
+
+    def gradient(
+        self,
+        composition: BaseComposition,
+        means: Array,
+        variances: Array,
+        policies: Array,
+        slopes: Moments,
+        chain: Callable[[GroupSlopes], Array],
+    ) -> Array:
+        """Through the mean and the variance."""
+        mean, variance = self.moment_slopes(composition, means, variances, policies)
+        return slopes.mean[:, None] * chain(mean) + slopes.variance[:, None] * chain(variance)
+
     def _mean_slopes(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Array
     ) -> GroupSlopes:
         slopes = composition.sign * composition.slopes(means, policies, np.sqrt(variances))
-        in_policies = policy_slopes(lambda X: composition.compose(means, X), policies)
+        in_policies = central_differences(lambda X: composition.compose(means, X), policies)
         return GroupSlopes(slopes, np.zeros_like(means), in_policies)
 
 
@@ -97,9 +128,9 @@ class Bound(_AtTheMean):
 
     def moments(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
-    ) -> tuple[Array, Array]:
+    ) -> Moments:
         """Line 4 of Algorithm 3."""
-        return composition.compose(means, policies), variances @ self._factors(composition)
+        return Moments(composition.compose(means, policies), variances @ self._factors(composition))
 
     def moment_slopes(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Array
@@ -117,9 +148,11 @@ class Delta(_AtTheMean):
 
     def moments(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
-    ) -> tuple[Array, Array]:
+    ) -> Moments:
         """Exact where g is linear."""
-        return composition.compose(means, policies), self._variance(composition, means, variances, policies)
+        return Moments(
+            composition.compose(means, policies), self._variance(composition, means, variances, policies)
+        )
 
     def _variance(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
@@ -135,16 +168,12 @@ class Delta(_AtTheMean):
         mean = self._mean_slopes(composition, means, variances, policies)
         steps = CURVATURE_SHARE * np.maximum(np.sqrt(variances), np.abs(means))
         steps = np.where(steps > 0, steps, CURVATURE_SHARE)
-        in_means = np.empty_like(means)
-        for j in range(composition.groups):
-            ahead, behind = means.copy(), means.copy()
-            ahead[:, j] += steps[:, j]
-            behind[:, j] -= steps[:, j]
-            change = self._variance(composition, ahead, variances, policies) - self._variance(
-                composition, behind, variances, policies
-            )
-            in_means[:, j] = change / (ahead[:, j] - behind[:, j])
-        in_policies = policy_slopes(lambda X: self._variance(composition, means, variances, X), policies)
+        in_means = central_differences(
+            lambda mu: self._variance(composition, mu, variances, policies), means, steps
+        )
+        in_policies = central_differences(
+            lambda X: self._variance(composition, means, variances, X), policies
+        )
         return mean, GroupSlopes(in_means, mean.means**2, in_policies)
 
 
@@ -181,51 +210,39 @@ class Sampled(Propagation):
 
     def moments(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
-    ) -> tuple[Array, Array]:
+    ) -> Moments:
         """Mean and variance of the samples."""
         samples = self.samples(composition, means, variances, policies)
-        return samples.mean(axis=0), samples.var(axis=0)
+        return Moments(samples.mean(axis=0), samples.var(axis=0))
 
-    def pullback(
+    def posterior(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> Samples:
+        """The samples themselves."""
+        return Samples(self.samples(composition, means, variances, policies))
+
+    def gradient(
         self,
         composition: BaseComposition,
         means: Array,
         variances: Array,
         policies: Array,
-        *in_samples: Array,
-    ) -> list[GroupSlopes]:
-        """Slopes of values (n,), each given by its slopes (S, n) in the samples of its policy."""
+        slopes: Samples,
+        chain: Callable[[GroupSlopes], Array],
+    ) -> Array:
+        """Through every sample of its policy."""
         outcomes, deviations = self.outcomes(means, variances), np.sqrt(variances)
-        slopes = composition.sign * composition.slopes(outcomes, policies, deviations)
+        in_outcomes = composition.sign * composition.slopes(outcomes, policies, deviations)
         # Where a variance is zero the root has no slope; its samples are all alike.
         inverse = np.divide(0.5, deviations, out=np.zeros_like(deviations), where=deviations > 0)
-        pulled = []
-        for weights in in_samples:
-            in_means = np.einsum("sn,snj->nj", weights, slopes)
-            in_variances = np.einsum("sn,snj,sj->nj", weights, slopes, self.z) * inverse
+        in_means = np.einsum("sn,snj->nj", slopes.values, in_outcomes)
+        in_variances = np.einsum("sn,snj,sj->nj", slopes.values, in_outcomes, self.z) * inverse
 
-            def value(X: Array, weights: Array = weights) -> Array:
-                total: Array = np.einsum("sn,sn->n", weights, composition.compose(outcomes, X))
-                return total
+        def value(X: Array) -> Array:
+            total: Array = np.einsum("sn,sn->n", slopes.values, composition.compose(outcomes, X))
+            return total
 
-            pulled.append(GroupSlopes(in_means, in_variances, policy_slopes(value, policies)))
-        return pulled
-
-    def moment_slopes(
-        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
-    ) -> tuple[GroupSlopes, GroupSlopes]:
-        """The mean has slope 1/S in every sample, the variance 2/S times its distance from the mean."""
-        samples = self.samples(composition, means, variances, policies)
-        S = len(samples)
-        mean, variance = self.pullback(
-            composition,
-            means,
-            variances,
-            policies,
-            np.full_like(samples, 1 / S),
-            2 / S * (samples - samples.mean(axis=0)),
-        )
-        return mean, variance
+        return chain(GroupSlopes(in_means, in_variances, central_differences(value, policies)))
 
 
 def credible_interval(
@@ -255,13 +272,7 @@ def standard_normal_points(samples: int, dimensions: int, seed: int) -> Array:
 
 
 def make_propagation(name: str, groups: int, seed: int) -> Propagation:
-    """Propagation by name; "default" is the one that docs/propagation.md found best.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-    """
+    """Propagation by name; "default" is the one that docs/propagation.md found best."""
     if name == "default":
         name = DEFAULT_PROPAGATION
     if name == "bound":

@@ -51,13 +51,7 @@ class GraphLaplacian:
 
     @classmethod
     def of(cls, graph: nx.Graph, normalised: bool = True) -> Self:
-        """The Laplacian of a networkx graph with nodes 0..n-1; an edge's `weight`, if it has one, counts.
-
-        Raises
-        ------
-        ValueError
-            If its nodes are others, or its edges are directed.
-        """
+        """The Laplacian of a networkx graph with nodes 0..n-1; an edge's `weight`, if it has one, counts."""
         import networkx as nx  # half a second that a run without a graph can do without
 
         n = graph.number_of_nodes()

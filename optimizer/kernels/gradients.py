@@ -32,6 +32,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from optimizer.arrays import Array
+from optimizer.differences import sides
 from optimizer.kernels.composed import WeightedSumKernel
 
 Pullback = Callable[[Array], Array]
@@ -72,11 +73,6 @@ def bind(kernel: Kernel, Z: Array) -> BoundKernel:
     -------
     BoundKernel
         With the methods `value(X)` and `value_and_pullback(X)`.
-
-    Raises
-    ------
-    ValueError
-        `Z` is not a matrix, or the number of its columns does not fit the kernel's length scales.
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
     if Z.ndim != 2:
@@ -123,7 +119,7 @@ def diag_and_gradient(kernel: Kernel, X: Array) -> tuple[Array, Array]:
     if type(kernel) is WeightedSumKernel:
         return _weighted_diag_and_gradient(kernel, X)
     gradient = np.empty_like(X)
-    for i, (above, below, width) in enumerate(_neighbours(X)):
+    for i, (above, below, width) in enumerate(sides(X, _half_steps(X))):
         gradient[:, i] = (kernel.diag(above) - kernel.diag(below)) / width
     return np.array(kernel.diag(X), dtype=np.float64), gradient
 
@@ -353,7 +349,7 @@ class _FiniteDifferences(BoundKernel):
     def value_and_pullback(self, X: Array) -> tuple[Array, Pullback]:
         def pullback(W: Array) -> Array:
             gradient = np.empty((*W.shape[:-1], X.shape[1]))
-            for i, (above, below, width) in enumerate(_neighbours(X)):
+            for i, (above, below, width) in enumerate(sides(X, _half_steps(X))):
                 change = self.value(above) - self.value(below)
                 gradient[..., i] = np.einsum("...mt,mt->...m", W, change) / width
             return gradient
@@ -361,13 +357,6 @@ class _FiniteDifferences(BoundKernel):
         return self.value(X), pullback
 
 
-def _neighbours(X: Array) -> list[tuple[Array, Array, Array]]:
-    """For each of the p entries the points a step above and below, and their distance (m,)."""
-    neighbours = []
-    for i in range(X.shape[1]):
-        step = _STEP * np.maximum(1.0, np.abs(X[:, i]))
-        above, below = X.copy(), X.copy()
-        above[:, i] += step
-        below[:, i] -= step
-        neighbours.append((above, below, above[:, i] - below[:, i]))
-    return neighbours
+def _half_steps(X: Array) -> Array:
+    steps: Array = _STEP * np.maximum(1.0, np.abs(X))
+    return steps

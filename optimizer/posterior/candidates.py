@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from optimizer.arrays import Array
 from optimizer.composition.linear import BaseComposition
+from optimizer.composition.objective import Moments, Posterior
 from optimizer.posterior.cholesky import safe_pivot
 from optimizer.posterior.inputs import (
     PriorMean,
@@ -125,24 +126,24 @@ class CandidatePosterior:
         return self
 
     def _extend(self, i: int, y: Array, noise: Array) -> None:
-        told = np.isfinite(y)
-        if not told.any():
+        present = np.isfinite(y)
+        if not present.any():
             return
-        self._part(np.where(told, noise, np.inf))
+        self._part(np.where(present, noise, np.inf))
         scale = np.full(len(self._variances), np.inf)
-        scale[self._kernel[told]] = self._prior_variances[self._kernel[told], i] + noise[told]
+        scale[self._kernel[present]] = self._prior_variances[self._kernel[present], i] + noise[present]
         column = self._kept.column(i)
         pivots = np.full(len(scale), np.inf)  # of kernels that are not observed: their new rows are zero
         jitters = np.zeros(len(scale))
         for d in np.flatnonzero(scale < np.inf):
             pivots[d], jitters[d] = safe_pivot(float(scale[d] - column[d] @ column[d]), float(scale[d]))
-        steps = np.where(told, y - self._means[:, i], 0.0) / pivots[self._kernel]
+        steps = np.where(present, y - self._means[:, i], 0.0) / pivots[self._kernel]
         for tile, rows in self._kept.extend(i, column, pivots):
             self._means[:, tile] += steps[:, None] * rows[self._order]
             left = np.subtract(self._variances[:, tile], np.square(rows, out=rows), out=rows)
             self._variances[:, tile] = np.maximum(left, self._zeros[tile], out=left)
         self._jitter = np.maximum(self._jitter, jitters)
-        self._observed += told
+        self._observed += present
 
     def _part(self, noise: Array) -> None:
         """Part the groups of a kernel that stop being alike: observed with another noise, or not at all."""
@@ -156,9 +157,9 @@ class CandidatePosterior:
             if (d, noise[j]) not in parted:
                 parted[d, noise[j]] = len(self._variances)
                 self._kept.split(d)
-                for name in ("_prior_variances", "_variances", "_jitter"):
-                    values = getattr(self, name)
-                    setattr(self, name, np.concatenate([values, values[[d]]]))
+                self._prior_variances = _with_another(self._prior_variances, d)
+                self._variances = _with_another(self._variances, d)
+                self._jitter = _with_another(self._jitter, d)
             self._kernel[j] = parted[d, noise[j]]
         self._order = self._as_index()
 
@@ -172,11 +173,23 @@ class CandidatePosterior:
         chosen = self._rows if rows is None else np.asarray(rows)
         return self._means[:, chosen].T, self._variances[self._order][:, chosen].T
 
-    def predict(self, rows: ArrayLike | None = None) -> tuple[Array, Array]:
+    def _groups(self, rows: Rows) -> tuple[Array, Array]:
+        """The same without a copy where all rows are asked for, to be used up before the next observation."""
+        if len(rows) == self.size and np.array_equal(rows, self._rows):
+            return self._means.T, self._variances[self._order].T
+        return self.predict_groups(rows)
+
+    def predict(self, rows: ArrayLike | None = None) -> Moments:
         """Posterior mean and variance of the signed objective at rows (all unless given), each (n,)."""
         chosen = self._rows if rows is None else np.asarray(rows)
-        if len(chosen) == self.size and np.array_equal(chosen, self._rows):
-            means, variances = self._means.T, self._variances[self._order].T  # without copies
-        else:
-            means, variances = self.predict_groups(chosen)
-        return self.composition.moments(means, variances, chosen)
+        return self.composition.moments(*self._groups(chosen), chosen)
+
+    def posterior(self, rows: ArrayLike) -> Posterior:
+        """Posterior of the signed objective at candidate rows, as acquisitions read it."""
+        chosen = np.asarray(rows)
+        return self.composition.posterior(*self._groups(chosen), chosen)
+
+
+def _with_another(values: Array, d: int) -> Array:
+    """Values of D kernels, and those of kernel d again, for one that parts from it."""
+    return np.concatenate([values, values[[d]]])

@@ -5,8 +5,9 @@ gives gradients; `optimizer.posterior.candidates.CandidatePosterior` predicts on
 aggregate model (one GP of the composed value) is the case J = 1 with the composed kernel.
 """
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +16,9 @@ from sklearn.gaussian_process.kernels import Kernel
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
-from optimizer.composition.propagation import GroupSlopes
-from optimizer.differences import differences
-from optimizer.posterior.gaussian_process import GaussianProcess, Gradients
+from optimizer.composition.objective import GroupSlopes, Moments, Posterior
+from optimizer.differences import jacobian
+from optimizer.posterior.gaussian_process import GaussianProcess
 from optimizer.posterior.inputs import (
     PriorMean,
     as_observations,
@@ -111,6 +112,12 @@ class DecomposedGP:
             group.observe(features, residual, None if noise is None else noise[:, j])
         return self
 
+    def seen_by(self, embed: Callable[[Array], Array]) -> Self:
+        """The same posterior, whose policies kernels see in another way; it shares all observations."""
+        other = copy.copy(self)
+        other.embed = embed
+        return other
+
     def features(self, X: Array) -> Array:
         """What the kernels see of policies (n, d): (n, p)."""
         return X if self.embed is None else np.asarray(self.embed(X), dtype=float)
@@ -129,24 +136,31 @@ class DecomposedGP:
             means[:, j] = mean + prior_mean_at(self.prior_means[j], X)
         return means, variances
 
-    def predict(self, X: ArrayLike) -> tuple[Array, Array]:
+    def predict(self, X: ArrayLike) -> Moments:
         """Posterior mean and variance of the signed objective (more is better) at policies, each (n,)."""
         X = self._policies(X)
-        means, variances = self.predict_groups(X)
-        return self.composition.moments(means, variances, X)
+        return self.composition.moments(*self.predict_groups(X), X)
 
-    def predict_with_gradients(self, X: Array) -> Gradients:
-        """Posterior mean and variance of the signed objective, with gradients (n, d) in the policy."""
+    def posterior(self, X: ArrayLike) -> Posterior:
+        """Posterior of the signed objective at policies, as acquisitions read it."""
+        X = self._policies(X)
+        return self.composition.posterior(*self.predict_groups(X), X)
+
+    def posterior_and_pullback(self, X: Array) -> tuple[Posterior, Callable[[Any], Array]]:
+        """The same at policies (n, d), and what takes slopes in it to the gradient (n, d) in the policy."""
         if isinstance(self.composition, Composition):
-            return self._linear_gradients(self.composition, X)
-        assert isinstance(self.composition, GeneralComposition)
+            moments, in_policy = self._linear_gradients(self.composition, X)
+            return (
+                moments,
+                lambda slopes: (
+                    slopes.mean[:, None] * in_policy.mean + slopes.variance[:, None] * in_policy.variance
+                ),
+            )
+        g = self.composition
+        assert isinstance(g, GeneralComposition)
         groups = self.predict_groups_with_gradients(X)
-        mean_slopes, variance_slopes = self.composition.moment_slopes(groups.means, groups.variances, X)
-        return Gradients(
-            *self.composition.moments(groups.means, groups.variances, X),
-            groups.chain(mean_slopes),
-            groups.chain(variance_slopes),
-        )
+        at = groups.means, groups.variances, X
+        return g.posterior(*at), lambda slopes: g.propagation.gradient(g, *at, slopes, groups.chain)
 
     def predict_groups_with_gradients(self, X: Array) -> GroupGradients:
         """Posterior means and variances of the groups at policies (n, d), with gradients in the policy."""
@@ -155,12 +169,12 @@ class DecomposedGP:
         mean_gradients = np.stack([part.mean_gradient for part in parts], axis=1)
         variance_gradients = np.stack([part.variance_gradient for part in parts], axis=1)
         if self.embed is not None:
-            jacobian = differences(self.embed, X)
-            mean_gradients = np.einsum("ndp,njp->njd", jacobian, mean_gradients)
-            variance_gradients = np.einsum("ndp,njp->njd", jacobian, variance_gradients)
+            inner = jacobian(self.embed, X)
+            mean_gradients = np.einsum("ndp,njp->njd", inner, mean_gradients)
+            variance_gradients = np.einsum("ndp,njp->njd", inner, variance_gradients)
         for j, mean in enumerate(self.prior_means):
             if callable(mean):
-                mean_gradients[:, j] += differences(mean, X)
+                mean_gradients[:, j] += jacobian(mean, X)
         prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
         return GroupGradients(
             np.stack([part.mean for part in parts], axis=1) + prior,
@@ -169,8 +183,11 @@ class DecomposedGP:
             variance_gradients,
         )
 
-    def _linear_gradients(self, composition: Composition, X: Array) -> Gradients:
-        """The weights go inside the sums over groups, so that features are differentiated once."""
+    def _linear_gradients(self, composition: Composition, X: Array) -> tuple[Moments, Moments]:
+        """Moments of the objective, and their gradients (n, d).
+
+        The weights go inside the sums over groups, so that features are differentiated once.
+        """
         sign, weights = composition.sign, composition.weights(X)
         features = self.features(X)
         parts = [group.predict_with_gradients(features) for group in self.groups]
@@ -182,21 +199,16 @@ class DecomposedGP:
             mean_slope += weights[:, [j]] * part.mean_gradient
             variance_slope += weights[:, [j]] ** 2 * part.variance_gradient
         if self.embed is not None:
-            jacobian = differences(self.embed, X)
-            mean_slope = np.einsum("ndp,np->nd", jacobian, mean_slope)
-            variance_slope = np.einsum("ndp,np->nd", jacobian, variance_slope)
+            inner = jacobian(self.embed, X)
+            mean_slope = np.einsum("ndp,np->nd", inner, mean_slope)
+            variance_slope = np.einsum("ndp,np->nd", inner, variance_slope)
         for j, mean in enumerate(self.prior_means):
             if callable(mean):
-                mean_slope = mean_slope + weights[:, [j]] * differences(mean, X)
+                mean_slope = mean_slope + weights[:, [j]] * jacobian(mean, X)
         if composition.constant_weights is None:
-            slopes = differences(composition.weights, X)
+            slopes = jacobian(composition.weights, X)
             mean_slope = mean_slope + np.einsum("ndj,nj->nd", slopes, means)
             variance_slope = variance_slope + 2 * np.einsum("ndj,nj->nd", slopes, weights * variances)
-        if callable(composition._offset):
-            mean_slope = mean_slope + differences(composition.offset, X)
-        return Gradients(
-            composition.compose(means, X),
-            composition.variance(variances, X),
-            sign * mean_slope,
-            variance_slope,
-        )
+        if composition.offset_varies:
+            mean_slope = mean_slope + jacobian(composition.offset, X)
+        return composition.moments(means, variances, X), Moments(sign * mean_slope, variance_slope)

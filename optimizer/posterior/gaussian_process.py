@@ -101,9 +101,9 @@ class GaussianProcess:
         if np.isinf(values).any():
             raise ValueError("an observed value is infinite")
         noise = as_variances(self.noise_variance if noise_variance is None else noise_variance, values.shape)
-        told = ~np.isnan(values)
-        if told.any():
-            self._extend(points[told], values[told], noise[told])
+        known = ~np.isnan(values)
+        if known.any():
+            self._extend(points[known], values[known], noise[known])
         return self
 
     def _extend(self, X: Array, y: Array, noise: Array) -> None:

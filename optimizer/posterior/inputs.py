@@ -11,13 +11,7 @@ PriorMean = float | Callable[[Array], Array]
 
 
 def as_points(X: ArrayLike) -> Array:
-    """Points as a float array (n, p); one-dimensional input is one point a number.
-
-    Raises
-    ------
-    ValueError
-        If X has more than two dimensions, or holds nan or inf.
-    """
+    """Points as a float array (n, p); one-dimensional input is one point a number."""
     points = np.ascontiguousarray(X, dtype=float)
     if points.ndim < 2:
         points = points.reshape(-1, 1)
@@ -37,13 +31,7 @@ def as_variances(noise_variance: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def as_observations(Y: ArrayLike, n: int, groups: int) -> Array:
-    """Observations as a float array (n, J), nan where a group is missing.
-
-    Raises
-    ------
-    ValueError
-        If the shape is another, or a value is infinite.
-    """
+    """Observations as a float array (n, J), nan where a group is missing."""
     Y = np.asarray(Y, dtype=float)
     if groups == 1 and Y.ndim < 2:
         Y = Y.reshape(-1, 1)

@@ -128,13 +128,7 @@ class ExactRows(KeptRows):
         return column
 
     def extend(self, i: int, column: Array, pivots: Array) -> Iterator[tuple[slice, Array]]:
-        """Keep one more row of every kernel; see `KeptRows.extend`.
-
-        Raises
-        ------
-        MemoryError
-            If it would pass the storage's limit.
-        """
+        """Keep one more row of every kernel; see `KeptRows.extend`."""
         spans = self._spans()
         parts = [column[:, None, start:stop].astype(self._dtype) for start, stop in spans]
         if self._block_rows * len(spans) == self._T:

@@ -154,15 +154,15 @@ def learn_prior(
         raise ValueError(f"unknown kernel family {kernel!r}; known are {', '.join((*FAMILIES, ON_GRAPH))}")
     family = Family(kernel, graph, time) if isinstance(kernel, str) else None
     known = None if noise_variances is None else as_variances(noise_variances, (J,))
-    told = [np.isfinite(Y[:, j]) for j in range(J)]
+    observed = [np.isfinite(Y[:, j]) for j in range(J)]
     for j in range(J):
-        if not told[j].any():
+        if not observed[j].any():
             raise ValueError(f"group {j} has no sample to learn from")
     tasks = (
         delayed(_learn_group)(
             family or kernel, X[rows], Y[rows, j], None if known is None else float(known[j]), restarts, seed
         )
-        for j, rows in enumerate(told)
+        for j, rows in enumerate(observed)
     )
     learned: list[tuple[Kernel, float]] = []
     for group in Parallel(n_jobs=min(jobs, J), return_as="generator")(tasks):
@@ -172,7 +172,7 @@ def learn_prior(
     return Prior(
         [kernel for kernel, _ in learned],
         np.array([noise for _, noise in learned]),
-        [float(Y[rows, j].mean()) for j, rows in enumerate(told)],
+        [float(Y[rows, j].mean()) for j, rows in enumerate(observed)],
     )
 
 

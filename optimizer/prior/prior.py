@@ -132,13 +132,7 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
 
 
 def kernel_from_dict(data: dict[str, Any], graph: "nx.Graph | None" = None) -> Kernel:
-    """Kernel of what `kernel_to_dict` gave; nothing but `STORABLE_KERNELS` is ever built.
-
-    Raises
-    ------
-    ValueError
-        If the class is not one of them, or a graph is needed and not given.
-    """
+    """Kernel of what `kernel_to_dict` gave; nothing but `STORABLE_KERNELS` is ever built."""
     known = {cls.__name__: cls for cls in STORABLE_KERNELS}
     name = data["class"]
     if name not in known:

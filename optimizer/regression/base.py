@@ -106,11 +106,11 @@ class ComposedEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):  # typ
                 f"y has {columns} columns, but the regressor was fitted on {self.n_groups_} groups"
             )
         values = self._composed_values(X, Y)
-        told = ~np.isnan(values)
-        if not told.any():
+        complete = ~np.isnan(values)
+        if not complete.any():
             raise ValueError("every row of y misses a group: nothing to score against")
-        some = None if sample_weight is None else np.asarray(sample_weight)[told]
-        return float(r2_score(values[told], self._predicted(X[told]), sample_weight=some))
+        some = None if sample_weight is None else np.asarray(sample_weight)[complete]
+        return float(r2_score(values[complete], self._predicted(X[complete]), sample_weight=some))
 
     def _validate(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[Array, Array]:
         """X (n, p) finite, and Y (n, J) or (n,), nan where missing."""
@@ -174,9 +174,9 @@ class ComposedEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):  # typ
         if not self._is_outcomes(Y):
             return Y
         outcomes = Y.reshape(len(Y), -1)
-        told = ~np.isnan(outcomes).any(axis=1)
+        complete = ~np.isnan(outcomes).any(axis=1)
         y = np.full(len(outcomes), np.nan)
-        y[told] = self._compose(X[told], outcomes[told])
+        y[complete] = self._compose(X[complete], outcomes[complete])
         return y
 
     def _compose(self, X: Array, outcomes: Array) -> Array:

@@ -201,8 +201,8 @@ class AggregateGPRegressor(ComposedEstimator):
         X, Y = self._validate(X, y, reset=True)
         self._begin(X, Y)
         values = self._composed_values(X, Y)
-        told = ~np.isnan(values)
-        if not told.any():
+        complete = ~np.isnan(values)
+        if not complete.any():
             raise ValueError("y holds no observation: every row misses a group")
         self.own_prior_ = self.g is not None or (self._learns and not self._is_outcomes(Y))
         kernel, noise = self._own(X, Y, values) if self.own_prior_ else self._composed(X, Y)
@@ -239,16 +239,16 @@ class AggregateGPRegressor(ComposedEstimator):
         if noise is None:
             self.prior_ = self._prior(X, values[:, None], None)
             return self.prior_.kernels[0], np.tile(self.prior_.noise_variances, len(values))
-        told = ~np.isnan(values)
+        complete = ~np.isnan(values)
         known = np.ones(len(values))
         if self._is_outcomes(Y):
-            slopes = self._slopes(X[told], Y[told])
-            known[told] = slopes**2 @ as_variances(noise, (self.n_groups_,))
+            slopes = self._slopes(X[complete], Y[complete])
+            known[complete] = slopes**2 @ as_variances(noise, (self.n_groups_,))
         elif np.size(noise) == 1:
-            known[told] = as_variances(noise, (1,))
+            known[complete] = as_variances(noise, (1,))
         else:
             raise ValueError(f"composed values have one noise variance, not {np.size(noise)}")
-        self.prior_ = self._prior(X, values[:, None], known[told].mean())
+        self.prior_ = self._prior(X, values[:, None], known[complete].mean())
         return self.prior_.kernels[0], known
 
     @property

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 
 from optimizer.arrays import Array
-from optimizer.space.search_space import SearchSpace
+from optimizer.space.search_space import BoundedSpace
 
 SHRINK = 1e-5
 """Differences are taken this far on the way to the centre, inside a ball of feasible policies."""
 
 
 def feasible_differences(
-    space: SearchSpace, value: Callable[[Array], Array]
+    space: BoundedSpace, value: Callable[[Array], Array]
 ) -> Callable[[Array], tuple[Array, Array]]:
     """Values and gradients by central differences that never leave the feasible set.
 
@@ -23,8 +23,8 @@ def feasible_differences(
 
     Parameters
     ----------
-    space : SearchSpace
-        A bounded space.
+    space : BoundedSpace
+        Whose feasible set is kept to.
     value : callable
         From feasible policies (n, d) to values (n,).
 

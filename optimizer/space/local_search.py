@@ -1,4 +1,4 @@
-"""Local search for the best policy near given ones, in two parts.
+"""The search of a bounded space for its best policy: many starts, and a local search near the best of them.
 
 `climb` takes all starts together a few steps uphill, so that each step costs one evaluation of a batch of
 policies, and shows which start has the best hill. SciPy's SLSQP (Kraft 1988) then finishes that one, with
@@ -17,11 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 
-from optimizer.arrays import Array
+from optimizer.arrays import Array, Policies
 from optimizer.space.polytope import Polytope
 
+Value = Callable[[Policies], Array]
 ValueAndGradient = Callable[[Array], tuple[Array, Array]]
 
 # In 120 searches of problems like the flu's, ten starts fell short of the best of 200 by up to 0.45 prior
@@ -30,6 +33,41 @@ ValueAndGradient = Callable[[Array], tuple[Array, Array]]
 _STEPS = 5
 _LOOK = 1
 _KEPT = 8
+
+
+def search(
+    space: Polytope,
+    value: Value,
+    value_and_gradient: ValueAndGradient | None,
+    rng: np.random.Generator,
+    points: int,
+    starts: int,
+    extra: Array | None = None,
+) -> tuple[Array, float]:
+    """The best policy (d,) of many starts, and its value; see `SearchSpace.maximise`.
+
+    `points` random policies and those of `extra` are evaluated together, the best few that lie apart climb a
+    few steps together, SLSQP with gradients finishes the best of those, and the best of all that was
+    evaluated is returned.
+    """
+    v = space.scatter(points if space.k else 1, rng)
+    x = space.lift(v)
+    if extra is not None:
+        x, v = np.concatenate((x, extra)), np.concatenate((v, space.drop(extra)))
+    values = np.asarray(value(x), dtype=np.float64)
+    best = highest(values)
+    policy, reached = x[best], float(values[best])
+    if value_and_gradient is None or not space.k or starts < 1:
+        return policy, reached
+    ends = refine(space, value_and_gradient, v[_apart(v, values, starts)], _spread(values))
+    x = space.lift(ends)
+    x = x[space.contains(x)]
+    if len(x):
+        values = np.asarray(value(x), dtype=np.float64)
+        best = int(np.where(np.isnan(values), -np.inf, values).argmax())
+        if values[best] > reached:
+            policy, reached = x[best], float(values[best])
+    return policy, reached
 
 
 def refine(space: Polytope, value_and_gradient: ValueAndGradient, starts: Array, spread: float) -> Array:
@@ -171,3 +209,48 @@ def _finish(space: Polytope, value_and_gradient: ValueAndGradient, start: Array,
         )
     end: Array = space.repair(found.x[None])[0]
     return end
+
+
+def _spread(values: Array) -> float:
+    """How far the best value lies above the median, 1 where it does not: the scale of a search.
+
+    The median and not the mean or deviation, which a score that falls without bound far from the best would
+    swamp.
+    """
+    finite = values[np.isfinite(values)]
+    spread = float(finite.max() - np.median(finite)) if len(finite) else 0.0
+    return spread if spread > 0 else 1.0
+
+
+def _apart(v: Array, values: Array, starts: int) -> NDArray[np.intp]:
+    """The rows of the best points (n, k), best first, that lie apart.
+
+    No two are closer than a tenth of the unit box's diagonal; in a set smaller than the unit box, accordingly
+    less.
+    """
+    deviation = v.std(axis=0)
+    scaled = v / np.where(deviation > 0, deviation, 1.0)
+    nearest = 0.12 * v.shape[1]  # (0.1 / the uniform deviation sqrt(1/12))^2 an entry
+    known = np.count_nonzero(~np.isnan(values))
+    # Far more of the best than starts, so that some lie apart, but not all of them: that would cost as much
+    # again.
+    best = np.argsort(-values, kind="stable")[: min(8 * starts, known)]
+    close = cdist(scaled[best], scaled[best], "sqeuclidean") <= nearest
+    chosen: list[int] = []
+    left = np.ones(len(best), dtype=bool)
+    while len(chosen) < starts and left.any():
+        chosen.append(int(left.argmax()))
+        left &= ~close[chosen[-1]]
+        left[chosen[-1]] = False
+    return best[chosen]
+
+
+def highest(values: Array) -> int:
+    """The first index of the largest value, nan passed over."""
+    best = int(values.argmax())
+    if not np.isnan(values[best]):  # a nan anywhere would have been taken for the largest
+        return best
+    known = np.flatnonzero(~np.isnan(values))
+    if not len(known):
+        raise ValueError("the value is nan at every policy")
+    return int(known[values[known].argmax()])

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
-from scipy.spatial.distance import cdist
 from scipy.stats import qmc
 
-from optimizer.arrays import Array
-from optimizer.space.local_search import refine
+from optimizer.arrays import Array, Policies
+from optimizer.space.local_search import Value, ValueAndGradient, highest, search
 from optimizer.space.polytope import Polytope, check_sides, stack_rows, within
-
-#: Policies (n, d) of float64 in a bounded space, candidate rows (n,) of integers in a finite one.
-Policies = NDArray[Any]
-Value = Callable[[Policies], Array]
-ValueAndGradient = Callable[[Array], tuple[Array, Array]]
 
 
 class SearchSpace:
     """The feasible policies, finite or bounded, and the search for the best of them.
 
-    In a finite space policies are rows of `candidates`, integer arrays (n,); in a bounded one they are
-    float arrays (n, d). `resolve` gives the coordinates of either.
+    With `candidates` it is a `FiniteSpace`, whose policies are rows of them, integer arrays (n,); else a
+    `BoundedSpace`, whose policies are float arrays (n, d). `resolve` gives the coordinates of either.
 
     Parameters
     ----------
@@ -47,14 +42,6 @@ class SearchSpace:
         Whether policies are rows of `candidates`.
     d : int
         Entries of a policy.
-    size : int or None
-        Number of candidates, None in a bounded space.
-    candidates : (size, d) array or None
-        As given.
-    feasible : (size,) array of bool, or None
-        Which candidates meet bounds and constraint.
-    polytope : Polytope
-        The feasible set of a bounded space; a finite one has none.
     lower, upper : (d,) arrays
         The bounds, or the smallest box around the feasible candidates: what `to_unit` scales by.
 
@@ -62,7 +49,32 @@ class SearchSpace:
     ------
     ValueError
         Neither bounds nor candidates, bounds upside down, or no feasible policy.
+
+    Notes
+    -----
+    `simulators.PolicySpace` says the same of an environment: simulator and optimizer know nothing of each
+    other, and a bridge carries one to the other.
     """
+
+    finite: bool
+    d: int
+    lower: Array
+    upper: Array
+
+    def __new__(
+        cls,
+        bounds: Bounds | None = None,
+        constraint: LinearConstraint | Sequence[LinearConstraint] | None = None,
+        candidates: ArrayLike | None = None,
+        embed: Callable[[Policies], Array] | None = None,
+    ) -> SearchSpace:
+        """A `FiniteSpace` where there are candidates, else a `BoundedSpace`."""
+        kind = (BoundedSpace if candidates is None else FiniteSpace) if cls is SearchSpace else cls
+        return object.__new__(kind)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
+        """For copies, which are of the same kind."""
+        return (), {}
 
     def __init__(
         self,
@@ -71,150 +83,79 @@ class SearchSpace:
         candidates: ArrayLike | None = None,
         embed: Callable[[Policies], Array] | None = None,
     ) -> None:
-        constraints = [constraint] if isinstance(constraint, LinearConstraint) else list(constraint or ())
         self.bounds = bounds
-        self.constraints = constraints
+        self.constraints = (
+            [constraint] if isinstance(constraint, LinearConstraint) else list(constraint or ())
+        )
         self.embed = embed
-        self._candidate_features: Array | None = None
-        self.candidates: Array | None = None
-        self.feasible: NDArray[np.bool_] | None = None
-        self.size: int | None = None
-        self.finite = candidates is not None
-        if candidates is not None:
-            self.candidates = np.ascontiguousarray(candidates, dtype=np.float64)
-            if self.candidates.ndim != 2 or not self.candidates.size:
-                raise ValueError(f"candidates must be an (n, d) array, got shape {self.candidates.shape}")
-            self.size, self.d = self.candidates.shape
-            self.feasible = _meets(self.candidates, bounds, constraints)
-            self._rows = np.flatnonzero(self.feasible)
-            if not len(self._rows):
-                raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")
-            self.lower = self.candidates[self._rows].min(axis=0)
-            self.upper = self.candidates[self._rows].max(axis=0)
-        elif bounds is not None:
-            self.polytope = Polytope(bounds, constraints)
-            self.d = self.polytope.d
-            self.lower, self.upper = self.polytope.lower, self.polytope.upper
-        else:
-            raise ValueError("a search space needs bounds or candidates")
+        self._limit(candidates)
         # Entries that cannot move have no unit: they are 0 in the unit box.
         self._span = np.where(self.upper > self.lower, self.upper - self.lower, 1.0)
 
+    def _limit(self, candidates: ArrayLike | None) -> None:
+        """Set what is feasible, and the box around it."""
+        raise NotImplementedError
+
     def resolve(self, policies: ArrayLike) -> Array:
         """The coordinates (n, d) of policies; one policy, (d,) or one row, gives (1, d)."""
-        if self.candidates is not None:
-            rows = np.atleast_1d(np.asarray(policies))
-            if rows.dtype.kind not in "iu":
-                raise ValueError("policies of a finite space are integer rows of its candidates")
-            chosen: Array = self.candidates[rows]
-            return chosen
-        x = np.atleast_2d(np.asarray(policies, dtype=np.float64))
-        if x.ndim != 2 or x.shape[1] != self.d:
-            raise ValueError(f"policies must have {self.d} entries, got shape {x.shape}")
-        return x
+        raise NotImplementedError
+
+    def as_policies(self, policies: ArrayLike) -> Policies:
+        """Policies as an agent is told of them, as (n, d) floats or (n,) rows; feasible or not.
+
+        Raises
+        ------
+        ValueError
+            Another shape, an entry that is not finite, or a row that is no candidate.
+        """
+        raise NotImplementedError
 
     def features(self, policies: Policies) -> Array:
-        """The features (n, p) that kernels see; those of candidates are computed once."""
-        if self.embed is None:
-            return self.resolve(policies)
-        if self.size is None:
-            return np.asarray(self.embed(self.resolve(policies)), dtype=np.float64)
-        if self._candidate_features is None:
-            self._candidate_features = np.asarray(self.embed(np.arange(self.size)), dtype=np.float64)
-        features: Array = self._candidate_features[np.atleast_1d(policies)]
-        return features
+        """The features (n, p) that kernels see."""
+        raise NotImplementedError
 
     def contains(self, policies: Policies) -> NDArray[np.bool_]:
         """Whether policies are feasible, (n,): no side exceeded by more than 1e-9 max(1, |side|)."""
-        if self.feasible is None:
-            return self.polytope.contains(self.resolve(policies))
-        rows = np.atleast_1d(np.asarray(policies))
-        known = (rows >= 0) & (rows < len(self.feasible))
-        feasible: NDArray[np.bool_] = known & self.feasible[np.where(known, rows, 0)]
-        return feasible
-
-    def constraint_rows(self) -> list[tuple[Array, float, float]]:
-        """Every row of the constraints as its weights (d,), lower side and upper side."""
-        matrix, lower, upper = stack_rows(self.constraints, self.d)
-        return [(row, float(low), float(high)) for row, low, high in zip(matrix, lower, upper, strict=True)]
+        raise NotImplementedError
 
     def sample(self, n: int, rng: np.random.Generator) -> Policies:
         """N policies, uniform over the feasible set (rows, with replacement, in a finite space)."""
-        if self.finite:
-            return rng.choice(self._rows, size=n)
-        return self.polytope.lift(self.polytope.sample(n, rng))
+        raise NotImplementedError
 
     def sobol(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Policies:
-        """N feasible policies of a scrambled Sobol design.
-
-        In a bounded space the sequence runs over the entries that equality rows leave independent, and
-        infeasible points are passed over (`Polytope.sobol`). In a finite one every point of a Sobol design of
-        the candidates' box takes the nearest feasible candidate not taken yet; all are used before one is
-        used again.
-        """
-        rng = np.random.default_rng(seed)
-        if self.candidates is None:
-            return self.polytope.lift(self.polytope.sobol(n, rng))
-        if n < 1:
-            return np.empty(0, dtype=np.intp)
-        points = qmc.Sobol(self.d, scramble=True, seed=rng).random_base2(int(n - 1).bit_length())[:n]
-        candidates, taken = self.to_unit(self._rows), np.zeros(len(self._rows), dtype=bool)
-        chosen = np.empty(n, dtype=np.intp)
-        for i, point in enumerate(points):
-            distance = ((candidates - point) ** 2).sum(axis=1)
-            chosen[i] = np.where(taken, np.inf, distance).argmin()
-            taken[chosen[i]] = True
-            if taken.all():
-                taken[:] = False
-        return self._rows[chosen]
-
-    def to_unit(self, policies: Policies) -> Array:
-        """The coordinates (n, d) scaled to the unit box; an entry fixed by equal bounds is 0."""
-        unit: Array = (self.resolve(policies) - self.lower) / self._span
-        return unit
+        """N feasible policies of a scrambled Sobol design."""
+        raise NotImplementedError
 
     def from_unit(self, u: Array) -> Policies:
         """The policies of unit coordinates (n, d); the nearest feasible rows in a finite space."""
-        u = np.atleast_2d(u)
-        if not self.finite:
-            x: Array = np.where(self.upper > self.lower, self.lower + u * self._span, self.lower)
-            return x
-        candidates = self.to_unit(self._rows)
-        nearest = [((candidates - point) ** 2).sum(axis=1).argmin() for point in u]
-        return self._rows[np.array(nearest, dtype=np.intp)]
+        raise NotImplementedError
 
     def maximise(
         self,
         value: Value,
-        value_and_gradient: ValueAndGradient | None,
-        rng: np.random.Generator | None,
+        value_and_gradient: ValueAndGradient | None = None,
+        rng: np.random.Generator | None = None,
         *,
         points: int = 512,
         starts: int = 30,
         extra: Policies | None = None,
-    ) -> tuple[Policies, float]:
-        """The best feasible policy found and its value.
-
-        In a finite space the best of all feasible candidates, the lowest row among equals. In a bounded one
-        `points` random policies (and `extra`) are evaluated together, the best few that lie apart climb a
-        few steps together, SciPy's SLSQP with gradients finishes the best of those
-        (`optimizer.space.local_search`), and the best of all that was evaluated is returned. The result
-        depends on the functions and on rng alone.
+    ) -> tuple[Any, float]:
+        """The best feasible policy found and its value; the result depends on the functions and rng alone.
 
         Parameters
         ----------
         value : callable
             Takes policies to the values (n,) to be maximised. A nan is never chosen.
-        value_and_gradient : callable or None
-            Takes policies (m, d) to values (m,) and gradients by the coordinates (m, d). None, or an error or
-            nan in it, leaves the best of the evaluated points.
-        rng : numpy.random.Generator or None
-            Draws the random points; None in a finite space, where there are none.
+        value_and_gradient : callable, optional
+            Takes policies (m, d) to values (m,) and gradients by the coordinates (m, d). Without it, or where
+            it ends with an error or nan, the best of the evaluated points is taken. Like what follows, unused
+            in a finite space.
+        rng : numpy.random.Generator, optional
+            Draws the random points of a bounded space, which needs it.
         points, starts : int
             How many points to evaluate, and from how many of them to climb at most.
         extra : policies, optional
-            Further points to evaluate, such as the incumbent; infeasible ones are left out. Unused in a
-            finite space.
+            Further points to evaluate, such as the incumbent; infeasible ones are left out.
 
         Returns
         -------
@@ -228,65 +169,200 @@ class SearchSpace:
         ValueError
             Every value is nan, or a bounded space has no rng.
         """
-        if self.finite:
-            values = np.asarray(value(self._rows), dtype=np.float64)
-            best = _argmax(values)
-            return self._rows[best], float(values[best])
+        raise NotImplementedError
+
+    def constraint_rows(self) -> list[tuple[Array, float, float]]:
+        """Every row of the constraints as its weights (d,), lower side and upper side."""
+        matrix, lower, upper = stack_rows(self.constraints, self.d)
+        return [(row, float(low), float(high)) for row, low, high in zip(matrix, lower, upper, strict=True)]
+
+    def to_unit(self, policies: Policies) -> Array:
+        """The coordinates (n, d) scaled to the unit box; an entry fixed by equal bounds is 0."""
+        unit: Array = (self.resolve(policies) - self.lower) / self._span
+        return unit
+
+
+class FiniteSpace(SearchSpace):
+    """A list of candidates; policies are its rows.
+
+    Attributes
+    ----------
+    candidates : (size, d) array
+        All of them.
+    feasible : (size,) array of bool
+        Which meet bounds and constraint.
+    rows : (m,) array of int
+        The feasible ones.
+    """
+
+    finite = True
+
+    def _limit(self, candidates: ArrayLike | None) -> None:
+        self.candidates = np.ascontiguousarray(candidates, dtype=np.float64)
+        if self.candidates.ndim != 2 or not self.candidates.size:
+            raise ValueError(f"candidates must be an (n, d) array, got shape {self.candidates.shape}")
+        self.size, self.d = self.candidates.shape
+        self.feasible = _meets(self.candidates, self.bounds, self.constraints)
+        self.rows = np.flatnonzero(self.feasible)
+        if not len(self.rows):
+            raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")
+        self.lower = self.candidates[self.rows].min(axis=0)
+        self.upper = self.candidates[self.rows].max(axis=0)
+
+    def resolve(self, policies: ArrayLike) -> Array:
+        """The coordinates (n, d) of candidate rows."""
+        rows = np.atleast_1d(np.asarray(policies))
+        if rows.dtype.kind not in "iu":
+            raise ValueError("policies of a finite space are integer rows of its candidates")
+        chosen: Array = self.candidates[rows]
+        return chosen
+
+    def as_policies(self, policies: ArrayLike) -> Policies:
+        """Candidate rows (n,), each known."""
+        rows = np.atleast_1d(np.asarray(policies))
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= self.size).any():
+            raise ValueError(f"candidates are told by their row, an integer of 0..{self.size - 1}")
+        return rows.astype(np.int64)
+
+    def features(self, policies: Policies) -> Array:
+        """The features (n, p) that kernels see, computed once for all candidates."""
+        if self.embed is None:
+            return self.resolve(policies)
+        features: Array = self._all_features[np.atleast_1d(policies)]
+        return features
+
+    @cached_property
+    def _all_features(self) -> Array:
+        assert self.embed is not None
+        return np.asarray(self.embed(np.arange(self.size)), dtype=np.float64)
+
+    def contains(self, policies: Policies) -> NDArray[np.bool_]:
+        """Whether rows are feasible candidates, (n,)."""
+        rows = np.atleast_1d(np.asarray(policies))
+        known = (rows >= 0) & (rows < self.size)
+        feasible: NDArray[np.bool_] = known & self.feasible[np.where(known, rows, 0)]
+        return feasible
+
+    def sample(self, n: int, rng: np.random.Generator) -> Policies:
+        """N feasible rows, uniform, with replacement."""
+        return rng.choice(self.rows, size=n)
+
+    def sobol(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Policies:
+        """N feasible rows: every point of a Sobol design of the candidates' box takes the nearest one left.
+
+        All are used before one is used again.
+        """
+        rng = np.random.default_rng(seed)
+        if n < 1:
+            return np.empty(0, dtype=np.intp)
+        points = qmc.Sobol(self.d, scramble=True, seed=rng).random_base2(int(n - 1).bit_length())[:n]
+        candidates, taken = self.to_unit(self.rows), np.zeros(len(self.rows), dtype=bool)
+        chosen = np.empty(n, dtype=np.intp)
+        for i, point in enumerate(points):
+            distance = ((candidates - point) ** 2).sum(axis=1)
+            chosen[i] = np.where(taken, np.inf, distance).argmin()
+            taken[chosen[i]] = True
+            if taken.all():
+                taken[:] = False
+        return self.rows[chosen]
+
+    def from_unit(self, u: Array) -> Policies:
+        """The nearest feasible rows (n,)."""
+        candidates = self.to_unit(self.rows)
+        nearest = [((candidates - point) ** 2).sum(axis=1).argmin() for point in np.atleast_2d(u)]
+        return self.rows[np.array(nearest, dtype=np.intp)]
+
+    def maximise(
+        self,
+        value: Value,
+        value_and_gradient: ValueAndGradient | None = None,
+        rng: np.random.Generator | None = None,
+        *,
+        points: int = 512,
+        starts: int = 30,
+        extra: Policies | None = None,
+    ) -> tuple[Any, float]:
+        """The best of all feasible candidates, the lowest row among equals; see `SearchSpace.maximise`."""
+        values = np.asarray(value(self.rows), dtype=np.float64)
+        best = highest(values)
+        return self.rows[best], float(values[best])
+
+
+class BoundedSpace(SearchSpace):
+    """A box cut by linear constraints; policies are (n, d) floats.
+
+    Attributes
+    ----------
+    polytope : Polytope
+        The feasible set.
+    """
+
+    finite = False
+
+    def _limit(self, candidates: ArrayLike | None) -> None:
+        if self.bounds is None:
+            raise ValueError("a search space needs bounds or candidates")
+        self.polytope = Polytope(self.bounds, self.constraints)
+        self.d = self.polytope.d
+        self.lower, self.upper = self.polytope.lower, self.polytope.upper
+
+    def resolve(self, policies: ArrayLike) -> Array:
+        """The policies themselves, as (n, d)."""
+        x = np.atleast_2d(np.asarray(policies, dtype=np.float64))
+        if x.ndim != 2 or x.shape[1] != self.d:
+            raise ValueError(f"policies must have {self.d} entries, got shape {x.shape}")
+        return x
+
+    def as_policies(self, policies: ArrayLike) -> Policies:
+        """Policies (n, d), each finite."""
+        points = np.atleast_2d(np.asarray(policies, dtype=float))
+        if points.ndim != 2 or points.shape[1] != self.d:
+            raise ValueError(f"policies must have shape (n, {self.d}), not {points.shape}")
+        if not np.isfinite(points).all():
+            raise ValueError("policies must be finite, but hold nan or inf")
+        return points
+
+    def features(self, policies: Policies) -> Array:
+        """The features (n, p) that kernels see."""
+        x = self.resolve(policies)
+        return x if self.embed is None else np.asarray(self.embed(x), dtype=np.float64)
+
+    def contains(self, policies: Policies) -> NDArray[np.bool_]:
+        """Whether policies (n, d) are feasible, (n,)."""
+        return self.polytope.contains(self.resolve(policies))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Policies:
+        """N policies, uniform over the feasible set."""
+        return self.polytope.lift(self.polytope.sample(n, rng))
+
+    def sobol(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Policies:
+        """N feasible policies: a sequence over the entries that equality rows leave independent.
+
+        Infeasible points are passed over (`Polytope.sobol`).
+        """
+        return self.polytope.lift(self.polytope.sobol(n, np.random.default_rng(seed)))
+
+    def from_unit(self, u: Array) -> Policies:
+        """The policies (n, d) of unit coordinates."""
+        x: Array = np.where(self.upper > self.lower, self.lower + np.atleast_2d(u) * self._span, self.lower)
+        return x
+
+    def maximise(
+        self,
+        value: Value,
+        value_and_gradient: ValueAndGradient | None = None,
+        rng: np.random.Generator | None = None,
+        *,
+        points: int = 512,
+        starts: int = 30,
+        extra: Policies | None = None,
+    ) -> tuple[Any, float]:
+        """The best of many starts; see `SearchSpace.maximise`."""
         if rng is None:
             raise ValueError("the search of a bounded space draws its starts: give rng")
-        v = self.polytope.scatter(points if self.polytope.k else 1, rng)
-        x = self.polytope.lift(v)
         if extra is not None:
             extra = self.resolve(extra)[self.contains(extra)]
-            x, v = np.concatenate((x, extra)), np.concatenate((v, self.polytope.drop(extra)))
-        values = np.asarray(value(x), dtype=np.float64)
-        best = _argmax(values)
-        policy, highest = x[best], float(values[best])
-        if value_and_gradient is None or not self.polytope.k or starts < 1:
-            return policy, highest
-        ends = refine(self.polytope, value_and_gradient, v[_apart(v, values, starts)], _spread(values))
-        x = self.polytope.lift(ends)
-        x = x[self.polytope.contains(x)]
-        if len(x):
-            values = np.asarray(value(x), dtype=np.float64)
-            best = int(np.where(np.isnan(values), -np.inf, values).argmax())
-            if values[best] > highest:
-                policy, highest = x[best], float(values[best])
-        return policy, highest
-
-
-def _spread(values: Array) -> float:
-    """How far the best value lies above the median, 1 where it does not: the scale of a search.
-
-    The median and not the mean or deviation, which a score that falls without bound far from the best would
-    swamp.
-    """
-    finite = values[np.isfinite(values)]
-    spread = float(finite.max() - np.median(finite)) if len(finite) else 0.0
-    return spread if spread > 0 else 1.0
-
-
-def _apart(v: Array, values: Array, starts: int) -> NDArray[np.intp]:
-    """The rows of the best points (n, k), best first, that lie apart.
-
-    No two are closer than a tenth of the unit box's diagonal; in a set smaller than the unit box, accordingly
-    less.
-    """
-    deviation = v.std(axis=0)
-    scaled = v / np.where(deviation > 0, deviation, 1.0)
-    nearest = 0.12 * v.shape[1]  # (0.1 / the uniform deviation sqrt(1/12))^2 an entry
-    known = np.count_nonzero(~np.isnan(values))
-    # Far more of the best than starts, so that some lie apart, but not all of them: that would cost as much
-    # again.
-    best = np.argsort(-values, kind="stable")[: min(8 * starts, known)]
-    close = cdist(scaled[best], scaled[best], "sqeuclidean") <= nearest
-    chosen: list[int] = []
-    left = np.ones(len(best), dtype=bool)
-    while len(chosen) < starts and left.any():
-        chosen.append(int(left.argmax()))
-        left &= ~close[chosen[-1]]
-        left[chosen[-1]] = False
-    return best[chosen]
+        return search(self.polytope, value, value_and_gradient, rng, points, starts, extra)
 
 
 def _meets(policies: Array, bounds: Bounds | None, constraints: list[LinearConstraint]) -> NDArray[np.bool_]:
@@ -301,14 +377,3 @@ def _meets(policies: Array, bounds: Bounds | None, constraints: list[LinearConst
     if len(matrix):
         inside &= within(policies @ matrix.T, row_lower, row_upper)
     return inside
-
-
-def _argmax(values: Array) -> int:
-    """The first index of the largest value, nan passed over."""
-    best = int(values.argmax())
-    if not np.isnan(values[best]):  # a nan anywhere would have been taken for the largest
-        return best
-    known = np.flatnonzero(~np.isnan(values))
-    if not len(known):
-        raise ValueError("the value is nan at every policy")
-    return int(known[values[known].argmax()])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from policyloop.messages import on_one_line
-from scenarios.commands.console import SIMULATOR
+from scenarios.commands.console import ENVIRONMENT, SIMULATOR, Debug, Options
 from scenarios.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 def check(
     target: Annotated[
         str,
-        typer.Argument(
-            metavar="TARGET",
-            help="An environment's name, package.module:Class, file.py:Class, or a scenario's .toml file.",
-        ),
+        typer.Argument(metavar="TARGET", help=ENVIRONMENT),
     ],
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the environment; repeatable.")
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    option: Options = None,
+    debug: Debug = False,
 ) -> int:
     """Check that a simulator keeps the contract: seeds, shapes, limits, composition, noise, copies, speed.
 
@@ -65,20 +60,7 @@ def check(
 
 
 def environment_of(target: str, options: dict[str, Any]) -> Environment:
-    """Make the environment that a command names.
-
-    Parameters
-    ----------
-    target : str
-        A name, `package.module:Class`, `file.py:Class`, or a scenario's `.toml` file.
-    options : dict
-        The environment's options; none beside a scenario, which has its own.
-
-    Raises
-    ------
-    UserError
-        There is no such environment, or it refuses its options.
-    """
+    """Make the environment that a command names; options are given beside all but a scenario."""
     import simulators
     from scenarios.declaration.catalogue import load
     from scenarios.trial.building import build_environment
@@ -96,11 +78,12 @@ def environment_of(target: str, options: dict[str, Any]) -> Environment:
 def refusals(target: str) -> list[str]:
     """Why a run of a scenario would be refused before its first round; none without a scenario."""
     from scenarios.declaration.catalogue import load
-    from scenarios.trial import check
+    from scenarios.trial.check import refuse_mistakes
+    from scenarios.trial.world import World
 
     if target.endswith(".toml"):
         try:
-            check.check(load(target))
+            refuse_mistakes(World.of(load(target), trial=1))
         except UserError as error:
             return [str(error)]
         except SystemExit as end:
@@ -109,13 +92,7 @@ def refusals(target: str) -> list[str]:
 
 
 def options_of(given: list[str]) -> dict[str, Any]:
-    """Read KEY=VALUE pairs, values as in a scenario file; a word needs no quotes.
-
-    Raises
-    ------
-    UserError
-        A pair has no key or no equals sign.
-    """
+    """Read KEY=VALUE pairs, values as in a scenario file; a word needs no quotes."""
     options: dict[str, Any] = {}
     for pair in given:
         key, equals, value = pair.partition("=")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
 
 
 USER, SIMULATOR, INTERRUPTED = 2, 1, 130  # exit codes
+
+Bound = Annotated[bool, typer.Option("--bound", help="Draw the theory's bounds over the cumulative regret.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Jobs = Annotated[int, typer.Option(help="Worker processes. The results do not depend on it.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="An option of the environment; repeatable."),
+]
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="STUDY", help="A study file, as written by `policyloop run`.")
+]
+ENVIRONMENT = "An environment's name, package.module:Class, file.py:Class, or a scenario's .toml file."
 
 
 def tell(text: str) -> None:
@@ -37,7 +52,4 @@ def failures(study: Study) -> int:
     for line in lines:
         tell(line)
     # In a world that lives, a sensor that falls silent is no fault of the simulator.
-    return SIMULATOR if lines and not study.environment.get("lives") else 0
-
-
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+    return SIMULATOR if lines and not study.environment.lives else 0

@@ -13,22 +13,12 @@ from scenarios.commands.console import Debug, console
 
 
 class Plugin(NamedTuple):
-    """What `policyloop list` says of a plug-in.
-
-    Attributes
-    ----------
-    name, kind : str
-        Its name, and "environment" or "agent".
-    source : str
-        Package, version and what is imported.
-    state : str
-        "ready", or why it cannot be used.
-    """
+    """What `policyloop list` says of a plug-in."""
 
     name: str
-    kind: str
-    source: str
-    state: str
+    kind: str  # "environment" or "agent"
+    source: str  # package, version and what is imported
+    state: str  # "ready", or why it cannot be used
 
 
 def plugins() -> list[Plugin]:

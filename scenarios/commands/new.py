@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 import policyloop
+from scenarios.commands.console import Debug
 from scenarios.errors import UserError
 
 new = typer.Typer(help="Write a package of your own that works, ready to be edited.", no_args_is_help=True)
@@ -39,7 +40,7 @@ def _root() -> None:
 def simulator(
     name: Annotated[str, typer.Argument(help="Name of the simulator, such as my-clinics.")],
     folder: Annotated[Path, typer.Option(help="Where its folder goes.")] = Path("."),
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Write the folder NAME with a simulator, its test and a scenario.
 
@@ -97,25 +98,7 @@ def _installed(name: str, package: str) -> bool:
 
 
 def write_simulator(name: str, folder: Path) -> Path:
-    """Write the package of a simulator.
-
-    Parameters
-    ----------
-    name : str
-        Small letters, digits and hyphens; no name of Python's, of an environment or of an installed package.
-    folder : Path
-        Where its folder goes.
-
-    Returns
-    -------
-    Path
-        The package's folder.
-
-    Raises
-    ------
-    UserError
-        The name will not do, or something is there already.
-    """
+    """Write the package of a simulator, and return its folder."""
     package = name.replace("-", "_")
     refused = unusable(name)
     if refused:

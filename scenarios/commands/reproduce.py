@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
+from scenarios.commands.console import INTERRUPTED, Bound, Debug, Jobs, Quiet, console, tell
 from scenarios.errors import UserError
-
-INTERRUPTED = 130  # exit code
 
 
 def reproduce(
@@ -33,16 +32,14 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer runs, trials, rounds and samples: about a minute.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Worker processes. The results do not depend on it.")] = 1,
+    jobs: Jobs = 1,
     seed: Annotated[int, typer.Option(help="Root of all randomness.")] = 0,
-    bound: Annotated[
-        bool, typer.Option("--bound", help="Draw the theory's bounds over the cumulative regret.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")] = False,
+    bound: Bound = False,
+    quiet: Quiet = False,
     force: Annotated[
         bool, typer.Option("--force", help="Start again where the folder holds a reproduction.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Debug = False,
 ) -> int:
     """Reproduce the paper's figures, and set our values beside its claims.
 
@@ -68,7 +65,7 @@ def reproduce(
     if not wanted:
         raise UserError("; ".join(left_out))
     for line in left_out:
-        typer.echo(f"policyloop: {line}", err=True)
+        tell(line)
 
     from scenarios.reproduction import report, run
     from scenarios.running import progress
@@ -93,9 +90,7 @@ def reproduce(
             command=command,
         )
     except KeyboardInterrupt:
-        typer.echo(
-            f"policyloop: stopped; what is finished is kept in {folder}. Go on with:\n  {go_on}", err=True
-        )
+        tell(f"stopped; what is finished is kept in {folder}. Go on with:\n  {go_on}")
         return INTERRUPTED
-    report.show(made)
+    report.show(made, console())
     return 0

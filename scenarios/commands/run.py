@@ -8,12 +8,12 @@ import re
 import shlex
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from policyloop.messages import on_one_line
-from scenarios.commands.console import INTERRUPTED, console, failures, tell
+from scenarios.commands.console import INTERRUPTED, Debug, Jobs, Quiet, StudyFile, console, failures, tell
 from scenarios.errors import StudyInterrupted, UserError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ StepTimeout = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="Stop a step that takes longer; its round has failed."),
 ]
-Jobs = Annotated[int, typer.Option(help="Worker processes. The results do not depend on it.")]
 Backend = Annotated[
     str, typer.Option(metavar="loky|dask", help="Processes of this machine, or a Dask cluster.")
 ]
@@ -43,9 +42,7 @@ Part = Annotated[
     str,
     typer.Option("--share", metavar="K/N", help="Run share K of N of the trials; `merge` joins the files."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Add lines about the run to this file.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 # What to do about an error of the study's file before the run can go on.
 _FIRST = {
@@ -128,26 +125,13 @@ def run(
         raise UserError("command line: --resume and --force exclude each other; accepted: one of them")
     path = out if out is not None else Path(f"{plan.name}.study.sqlite")
     shown = {**given, "agents": agents, "data": data, "out": out}
-    words = ["run", scenario, *_options(shown), *_manner(jobs, backend, scheduler, share), "--resume"]
-    return _drive(
-        plan,
-        path,
-        words,
-        quiet=quiet,
-        log=log,
-        jobs=jobs,
-        backend=backend,
-        scheduler=scheduler,
-        share=_share(share),
-        resume=resume,
-        force=force,
-    )
+    manner = Manner(jobs, backend, scheduler, share)
+    words = ["run", scenario, *_options(shown), *manner.words(), "--resume"]
+    return _drive(plan, path, words, manner, quiet, log, resume=resume, force=force)
 
 
 def resume(
-    study: Annotated[
-        Path, typer.Argument(metavar="STUDY", help="A study file, as written by `policyloop run`.")
-    ],
+    study: StudyFile,
     trials: Trials = None,
     rounds: Rounds = None,
     agents: Agents = None,
@@ -176,30 +160,13 @@ def resume(
     found = Study(study)
     given = {"trials": trials, "rounds": rounds, "agents": _names(agents), "step-timeout": step_timeout}
     plan = parse(found.scenario.model_dump(mode="json"), found.meta.get("source", str(study)), given)
-    words = ["resume", str(study), *_options({**given, "agents": agents})]
-    return _drive(
-        plan,
-        study,
-        [*words, *_manner(jobs, backend, scheduler, share)],
-        quiet=quiet,
-        log=log,
-        jobs=jobs,
-        backend=backend,
-        scheduler=scheduler,
-        share=_share(share),
-        resume=True,
-    )
+    manner = Manner(jobs, backend, scheduler, share)
+    words = ["resume", str(study), *_options({**given, "agents": agents}), *manner.words()]
+    return _drive(plan, study, words, manner, quiet, log, resume=True)
 
 
 def _names(agents: str | None) -> list[str] | None:
     return None if agents is None else [name.strip() for name in agents.split(",")]
-
-
-def _share(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    if found is None:
-        raise UserError(f"command line: --share = {text}; accepted: K/N with whole numbers, such as 2/4")
-    return int(found[1]), int(found[2])
 
 
 def _options(given: dict[str, Any]) -> list[str]:
@@ -209,25 +176,47 @@ def _options(given: dict[str, Any]) -> list[str]:
     return words
 
 
-def _manner(jobs: int, backend: str, scheduler: str | None, share: str) -> list[str]:
-    """The options that say how work is done."""
-    words = ["--jobs", str(jobs)] if jobs > 1 else []
-    words += ["--backend", backend] if backend != "loky" else []
-    words += ["--scheduler", scheduler] if scheduler is not None else []
-    return words + (["--share", share] if share != "1/1" else [])
+class Manner(NamedTuple):
+    """How the work of a run is done."""
+
+    jobs: int
+    backend: str
+    scheduler: str | None
+    share: str
+
+    def words(self) -> list[str]:
+        """The options of a command line that say so."""
+        usual = Manner(1, "loky", None, "1/1")._asdict()
+        return _options({name: value for name, value in self._asdict().items() if value != usual[name]})
+
+    def options(self) -> dict[str, Any]:
+        """The options of `scenarios.run` that say so."""
+        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", self.share)
+        if found is None:
+            raise UserError(
+                f"command line: --share = {self.share}; accepted: K/N with whole numbers, such as 2/4"
+            )
+        return {**self._asdict(), "share": (int(found[1]), int(found[2]))}
 
 
 def _drive(
-    plan: Scenario, path: Path, words: list[str], *, quiet: bool, log: Path | None, **options: Any
+    plan: Scenario,
+    path: Path,
+    words: list[str],
+    manner: Manner,
+    quiet: bool,
+    log: Path | None,
+    **existing: Any,
 ) -> int:
-    """Run a scenario, and tell how it went; return the exit code."""
+    """Run a scenario, and tell how it went, and with which words to go on; return the exit code."""
     from scenarios.results import report
     from scenarios.running import progress, run
 
+    options = manner.options()
     _log_to(log)
     go_on = shlex.join(["policyloop", *words])
     try:
-        study = run.run(plan, out=path, progress=progress.choose(quiet), **options)
+        study = run.run(plan, out=path, progress=progress.choose(quiet), **options, **existing)
     except StudyInterrupted as stop:
         if not stop.stored and not path.exists():
             tell("stopped before the first round; nothing was written")

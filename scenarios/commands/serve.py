@@ -8,25 +8,21 @@ from typing import Annotated
 import typer
 
 from policyloop.messages import on_one_line
+from scenarios.commands.console import ENVIRONMENT, Debug, Options
 from scenarios.errors import UserError
 
 
 def serve(
     target: Annotated[
         str,
-        typer.Argument(
-            metavar="ENV",
-            help="An environment's name, package.module:Class, file.py:Class, or a scenario's .toml file.",
-        ),
+        typer.Argument(metavar="ENV", help=ENVIRONMENT),
     ],
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the environment; repeatable.")
-    ] = None,
+    option: Options = None,
     host: Annotated[
         str, typer.Option(help="Where to listen; any other address lets others in, without a password.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 4242,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Serve an environment as UM-Bridge models over HTTP, until Ctrl-C: its outcomes, and its objective.
 

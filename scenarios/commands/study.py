@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.commands.console import Debug, console, tell
+from scenarios.commands.console import Bound, Debug, Force, StudyFile, console, tell
 
 if TYPE_CHECKING:
     from scenarios.study.study import Study
-
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-StudyFile = Annotated[
-    Path, typer.Argument(metavar="STUDY", help="A study file, as written by `policyloop run`.")
-]
 
 
 class CompareFormat(enum.StrEnum):
@@ -34,7 +29,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
     versions = ", ".join(f"{name} {value}" for name, value in found.meta["versions"].items())
     lines = [
         f"scenario    {scenario.name}: {scenario.title}",
-        f"environment {found.environment['name']}, seed {scenario.seed}",
+        f"environment {found.environment.name}, seed {scenario.seed}",
         f"created     {found.meta['created']} with {versions}",
         f"runs        {len(found.runs)}, the last began {found.runs[-1]['began']}",
         f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
@@ -107,9 +102,7 @@ def plot(
             show_default="NAME-figures beside NAME.study.sqlite",
         ),
     ] = None,
-    bound: Annotated[
-        bool, typer.Option("--bound", help="Draw the theory's bounds over the cumulative regret.")
-    ] = False,
+    bound: Bound = False,
     force: Force = False,
     debug: Debug = False,
 ) -> None:

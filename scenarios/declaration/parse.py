@@ -1,4 +1,4 @@
-"""Where the files are that a scenario names: beside the scenario, wherever it is run from."""
+"""Reads a scenario's data: what the command line puts over it, whole paths, mistakes in one line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import (
-    BaseModel,
-    ValidationError,
-)
+from pydantic import BaseModel, ValidationError
 
 from policyloop.messages import did_you_mean
 from scenarios.declaration.schema import (
@@ -27,17 +24,11 @@ from simulators.contract.targets import absolute, is_target
 
 
 def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """A scenario's data with whole paths in place of relative ones, so that a study can be resumed.
+    """A scenario's data, valid or not, with whole paths in place of relative ones.
 
-    A relative path begins at the scenario's file. Paths are targets (`file.py:Class`), in the names of the
-    environment and of agents and among the environment's options, and its option `folder`.
-
-    Parameters
-    ----------
-    data : mapping
-        The parsed TOML, valid or not.
-    source : str
-        The scenario's file.
+    So a study can be resumed from anywhere. A relative path begins at the scenario's file, `source`. Paths
+    are targets (`file.py:Class`), in the names of the environment and of agents and among the environment's
+    options, and its option `folder`.
     """
     folder = Path(source).parent
     found = dict(data)
@@ -70,7 +61,9 @@ def _placed(value: Any, folder: Path) -> Any:
 
 
 def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
-    """Validate the content of a scenario file, with values from the command line put over it.
+    """The scenario of a file's content, with values from the command line put over it.
+
+    UserError, one line, names the file, the key, the value and what is accepted.
 
     Parameters
     ----------
@@ -82,11 +75,6 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
         `rounds`, `trials`, `seed`, `batch`, `samples`, `data` (a file, the environment's option of that
         name), `step-timeout` (its `step_seconds`) and `agents` (a list of labels of the file, or of agents'
         names).
-
-    Raises
-    ------
-    UserError
-        One line that names the file, the key, the value and what is accepted.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     merged = {**data, **given}
@@ -105,11 +93,9 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
     if "agents" in given:
         merged["agents"] = [_declared(data, label) for label in given["agents"]]
     try:
-        scenario = Scenario.model_validate(placed(merged, source))
+        return Scenario.of(placed(merged, source), source)
     except ValidationError as error:
         raise UserError(describe(error, source, given)) from error
-    scenario._source = source
-    return scenario
 
 
 def _declared(data: Mapping[str, Any], label: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -25,13 +25,7 @@ class Table(BaseModel):
 
 
 def plain_options(options: dict[str, Any]) -> dict[str, Any]:
-    """A simulator's options as they are.
-
-    Raises
-    ------
-    ValueError
-        If they hold what a study file cannot store; names its key.
-    """
+    """A simulator's options as they are; ValueError, with the key, for what a study file cannot store."""
     for key, value in _entries("", options):
         try:
             json.dumps(value, allow_nan=False)
@@ -283,6 +277,13 @@ class Scenario(Table):
             raise ValueError(f"every agent once, or with its own label ({', '.join(twice)} appears twice)")
         return agents
 
+    @classmethod
+    def of(cls, data: Mapping[str, Any], source: str) -> Self:
+        """A scenario from its data, which remembers where they came from; `pydantic.ValidationError`."""
+        scenario = cls.model_validate(data)
+        scenario._source = source
+        return scenario
+
     @property
     def source(self) -> str:
         """Where the scenario came from (a file name), for messages."""
@@ -299,10 +300,3 @@ class Scenario(Table):
             if agent.label == label:
                 return agent
         raise KeyError(label)
-
-
-def revive(data: Mapping[str, Any], source: str) -> Scenario:
-    """Rebuild a scenario from its dump."""
-    scenario = Scenario.model_validate(data)
-    scenario._source = source
-    return scenario

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from scenarios.study.study import Study
-
+from scenarios.study.study import Study
 
 Bounds = Mapping[str, NDArray[np.float64]]
 
@@ -43,9 +41,6 @@ def save(figure: Figure, path: Path) -> list[Path]:
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure of so many inches, without pyplot: no window system, no global state."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -76,13 +71,9 @@ _OTHERS: tuple[tuple[str, LineStyle], ...] = (
 
 
 def styles(labels: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, LineStyle]]:
-    """Colour and line style for every agent: the same for an agent in all figures of all studies.
+    """Colour and line style of agents by label: the same for an agent's name in all figures of all studies.
 
-    Parameters
-    ----------
-    labels, names : sequence of str
-        The agents' labels and, in the same order, registry names. A second agent of the same name gets
-        a colour that is free.
+    A second agent of the same name gets a colour that is free.
     """
     chosen: dict[str, tuple[str, LineStyle]] = {}
     used: set[str] = set()

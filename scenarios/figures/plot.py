@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import matplotlib
+from matplotlib.figure import Figure
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.figures.drawing import FORMATS, STYLE, Bounds, save
 from scenarios.figures.policies import policy_figure
 from scenarios.figures.regret import regret_figure
+from scenarios.figures.seasons import has_seasons, season_figures
 from scenarios.figures.station_map import has_map, station_map
+from scenarios.results.bounds import study_bounds
 from scenarios.study.study import Study, check_target
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool = False) -> list[Path]:
@@ -44,14 +45,7 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
         A figure exists (without `force`), the folder cannot be written to, the theory has no bound for the
         study, or the data of its map are gone. Nothing is written then.
     """
-    import matplotlib
-
-    bounds: Bounds = {}
-    if bound:
-        from scenarios.results.bounds import study_bounds
-
-        bounds = study_bounds(study)
-
+    bounds: Bounds = study_bounds(study) if bound else {}
     target = Path(folder)
     with matplotlib.rc_context(STYLE):
         drawn = _draw(study, bounds)
@@ -85,12 +79,5 @@ def _draw(study: Study, bounds: Bounds) -> dict[str, Figure]:
     elif (figure := policy_figure(study)) is not None:
         drawn["recommended_policy"] = figure
     if has_seasons(study):
-        from scenarios.figures.seasons import season_figures
-
         drawn |= season_figures(study)
     return drawn
-
-
-def has_seasons(study: Study) -> bool:
-    """Whether a study's rounds are seasons of flu among persons."""
-    return bool(study.environment["name"] == "flu-abm")

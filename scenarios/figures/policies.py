@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from scenarios.figures.drawing import columns, looks, new_figure
 from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def policy_figure(study: Study) -> Figure | None:
     """Draw each agent's recommended policy by entry, in bars, with the true optimum beside."""
     advice = {spec.label: typical_advice(study, spec.label) for spec in study.scenario.agents}
     bars: dict[str, tuple[list[float], str]] = {
-        label: (one["value"]["policy"], looks(study)[label][0]) for label, one in advice.items() if one
+        label: (one.policy, looks(study)[label][0]) for label, one in advice.items() if one
     }
     if not bars:
         return None
     facts = study.environment
     shared = study.optimum(1) if not study.scenario.environment.new_world_each_trial else None
-    entries = len(facts["labels"])
+    entries = len(facts.labels)
     width = 0.84 / (len(bars) + (shared is not None))
     figure = new_figure(max(6.4, 1.3 * entries + 1.5), 4.2)
     axes = figure.add_subplot()
@@ -32,7 +28,7 @@ def policy_figure(study: Study) -> Figure | None:
     if shared is not None:
         axes.bar(
             places - 0.42 + width / 2,
-            shared["policy"],
+            shared.policy,
             width,
             color="white",
             edgecolor="black",
@@ -45,11 +41,11 @@ def policy_figure(study: Study) -> Figure | None:
         axes.bar(
             places - 0.42 + (index + offset + 0.5) * width, policy, width * 0.92, color=colour, label=label
         )
-    axes.set_xticks(places, facts["labels"])
-    units = list(dict.fromkeys(facts["units"]))
+    axes.set_xticks(places, facts.labels)
+    units = list(dict.fromkeys(facts.units))
     axes.set_ylabel(f"recommended policy ({units[0]})" if len(units) == 1 else "recommended policy")
     if len(units) > 1:
-        names = [f"{label}\n({unit})" for label, unit in zip(facts["labels"], facts["units"], strict=True)]
+        names = [f"{label}\n({unit})" for label, unit in zip(facts.labels, facts.units, strict=True)]
         axes.set_xticks(places, names)
     axes.grid(axis="x", visible=False)
     axes.set_title(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from scenarios.figures.drawing import Bounds, columns, looks, new_figure
 from scenarios.results.statistics import curves
 from scenarios.study.study import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _FEWEST = 3  # trials for a band: that of two would fill the frame
 
@@ -22,6 +18,8 @@ def regret_figure(
 ) -> Figure | None:
     """Draw the mean over trials with its 95 % band, round by round (the paper's figures 3 and 4).
 
+    None where no round is complete.
+
     Parameters
     ----------
     study : Study
@@ -29,18 +27,11 @@ def regret_figure(
     average : bool
         Divide by the round.
     bounds : mapping, optional
-        By agent, what the theory says that its cumulative regret stays below, (T,). Bounds are loose, and
-        the axis is logarithmic then.
+        By agent, what the theory says that its cumulative regret stays below, (T,). Bounds are loose: the
+        axis is logarithmic then.
     log : bool, default False
         A logarithmic axis in any case.
-
-    Returns
-    -------
-    Figure or None
-        None where no round is complete.
     """
-    from matplotlib.ticker import MaxNLocator
-
     found = curves(study, measure, average)
     if not found:
         return None
@@ -55,7 +46,7 @@ def regret_figure(
         if curve.trials >= _FEWEST:
             axes.fill_between(curve.rounds, curve.low, curve.high, color=colour, alpha=0.13, linewidth=0)
             top = max(top, float(curve.high.max()))
-    unit = study.environment["objective_unit"]
+    unit = study.environment.objective_unit
     kind = "Average" if average else "Cumulative"
     axes.set_xlabel("round")
     axes.set_ylabel(f"{kind.lower()} {measure} ({unit})")

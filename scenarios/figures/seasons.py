@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from threadpoolctl import threadpool_limits
 
 import bridges
 import simulators
 from optimizer.arrays import Array
-from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
 from scenarios.numbers import significant
 from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
-from scenarios.trial import building
-from simulators.flu.abm import FluABM
+from scenarios.trial.building import build_environment
 
 if TYPE_CHECKING:
     import networkx as nx
-    from matplotlib.figure import Figure
+
+    from simulators.flu.abm import FluABM
 
 
 SEASONS = 10
@@ -43,16 +46,8 @@ RING = 0.012
 """Radius of a household of two, where the town is 1 wide."""
 
 GROUP_COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#000000",
-    "#56B4E9",
-    "#D55E00",
-    "#8B4513",
-    "#4B0082",
-)
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00", "#8B4513", "#4B0082",
+)  # fmt: skip
 AGES_COLOURMAP = "RdPu"
 """Of the persons of a town, from young to old: none of its colours is that of a layer."""
 
@@ -60,71 +55,54 @@ LAYER_COLOURS = {"household": "#D55E00", "school": "#0072B2", "work": "#009E73",
 
 
 class Season(NamedTuple):
-    """Seasons under one policy.
+    """Seasons under one policy."""
 
-    Attributes
-    ----------
-    label : str
-        Whose policy.
-    infectious : (seasons, days + 1, J) array
-        Share of all persons who are infectious, by day and group.
-    attack : (seasons, J) array
-        Share of each group infected.
-    ode : (J,) array
-        The same by the ODE of the same town.
-    """
+    label: str  # whose policy
+    infectious: Array  # share of all persons who are infectious, by season, day and group
+    attack: Array  # share of each group infected, by season and group
+    ode: Array  # the same by the ODE of the same town, by group
 
-    label: str
-    infectious: Array
-    attack: Array
-    ode: Array
+
+def has_seasons(study: Study) -> bool:
+    """Whether a study's rounds are seasons of flu among persons."""
+    return study.scenario.environment.name == "flu-abm"
 
 
 def season_figures(study: Study) -> dict[str, Figure]:
     """Draw the seasons of a study, on the held-out seeds of its first trial.
 
-    Returns
-    -------
-    dict of Figure
-        `epidemic_curve` and `attack_rate` under the recommended policy and today's practice, and `town`, the
-        network of a small one. Empty where no agent has given advice yet.
-
-    Raises
-    ------
-    UserError
-        The environment cannot be built again.
+    `epidemic_curve` and `attack_rate` under the recommended policy and today's practice, and `town`, the
+    network of a small one; nothing where no agent has given advice yet.
     """
-    agent, policies = _policies(study)
-    if agent is None:
+    policies = _policies(study)
+    if not policies:
         return {}
     with threadpool_limits(1):
-        environment = building.build_environment(study.scenario, 1)
-        if not isinstance(environment, FluABM):
-            raise UserError(f"{study.path}: its environment is not the one that it was run with")
+        environment = cast("FluABM", build_environment(study.scenario, 1))
         seasons = [_simulate(study, environment, label, policy) for label, policy in policies.items()]
-        figures = {
+        return {
             "epidemic_curve": epidemic_curve(study, seasons),
             "attack_rate": attack_rate(study, seasons),
+            "town": town(environment),
         }
-        return figures | {"town": town(environment)}
 
 
-def _policies(study: Study) -> tuple[str | None, dict[str, Any]]:
-    """The first agent with advice, and the policies to draw by label: its own, then today's."""
+def _policies(study: Study) -> dict[str, list[float]]:
+    """The policies to draw by label: that of the first agent with advice, then today's."""
     for spec in study.scenario.agents:
         advice = typical_advice(study, spec.label)
         if advice is not None:
-            policies = {f"recommended by {spec.label}": advice["value"]["policy"]}
-            if study.environment["current_policy"] is not None:
-                policies[study.environment["current_policy_label"]] = study.environment["current_policy"]
-            return spec.label, policies
-    return None, {}
+            policies = {f"recommended by {spec.label}": advice.policy}
+            if study.environment.current_policy is not None:
+                policies[study.environment.current_policy_label] = study.environment.current_policy
+            return policies
+    return {}
 
 
 def _simulate(study: Study, environment: FluABM, label: str, policy: Any) -> Season:
     infectious, attack = [], []
     for i in range(FEW if environment.population.persons > LARGE else SEASONS):
-        seed = bridges.stream(study.scenario.seed, 1, "held-out", i)
+        seed = bridges.seed_sequence(study.scenario.seed, 1, "held-out", i)
         environment.reset(bridges.as_int(seed))
         info = environment.step(policy).info
         infectious.append(info["infected"] / environment.population.persons)
@@ -140,7 +118,7 @@ def epidemic_curve(study: Study, seasons: list[Season]) -> Figure:
     panels: Any = figure.subplots(1, len(seasons), sharex=True, sharey=True, squeeze=False)
     ended = max(int(np.flatnonzero(one.infectious.sum(axis=(0, 2)))[-1]) for one in seasons)
     for axes, season in zip(panels[0], seasons, strict=True):
-        for j, group in enumerate(study.environment["groups"]):
+        for j, group in enumerate(study.environment.groups):
             curves = 100 * season.infectious[:, :, j]
             axes.plot(curves.T, color=GROUP_COLOURS[j], linewidth=0.35, alpha=0.2, zorder=1)
             axes.plot(curves.mean(axis=0), color=GROUP_COLOURS[j], linewidth=1.8, label=group, zorder=3)
@@ -163,7 +141,7 @@ def epidemic_curve(study: Study, seasons: list[Season]) -> Figure:
 
 def attack_rate(study: Study, seasons: list[Season]) -> Figure:
     """Draw the share of each group infected, among persons with the spread of its seasons, and by the ODE."""
-    groups = study.environment["groups"]
+    groups = study.environment.groups
     figure = new_figure(5.2 * len(seasons), 4.2)
     panels: Any = figure.subplots(1, len(seasons), sharey=True, squeeze=False)
     places = np.arange(len(groups))
@@ -195,9 +173,6 @@ def attack_rate(study: Study, seasons: list[Season]) -> Figure:
 def town(environment: FluABM) -> Figure:
     """Draw the contacts of a day in a town of a few hundred persons, built as the study's own was."""
     import networkx as nx
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-    from matplotlib.lines import Line2D
 
     own = environment.population
     small = own if own.persons <= SMALL_TOWN else simulators.build_population(SMALL_TOWN, tolerance=1.0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 import bridges
@@ -17,11 +21,6 @@ from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
 from scenarios.trial.trial import replay
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
 PLACE = ("lon", "lat")
 """Labels of policies that are places, in degrees."""
 
@@ -30,43 +29,24 @@ _WIDTH, _TALLEST = 11.0, 14.0  # inches
 
 
 class View(NamedTuple):
-    """What the map shows of one agent's trial.
-
-    Attributes
-    ----------
-    title : str
-    lon, lat : (n,) arrays
-        Places of the candidates; longitudes do not jump at the antimeridian.
-    objective : (n,) array
-        Noise-free; nan where unknown.
-    mean, deviation : (n,) arrays
-        Of the posterior of the objective.
-    queries : (T,) array of int
-        Rows of the candidates in the order in which they were asked.
-    optimum : int or None
-        Row of the true optimum.
-    advice : int
-        Row of the agent's recommendation.
-    unit : str
-        Of the objective.
-    """
+    """What the map shows of one agent's trial: candidates (n,), and rows of some of them."""
 
     title: str
-    lon: Array
+    lon: Array  # without a jump at the antimeridian
     lat: Array
-    objective: Array
-    mean: Array
+    objective: Array  # noise-free; nan where unknown
+    mean: Array  # of the posterior of the objective
     deviation: Array
-    queries: NDArray[np.intp]
+    queries: NDArray[np.intp]  # in the order in which they were asked
     optimum: int | None
     advice: int
-    unit: str
+    unit: str  # of the objective
 
 
 def has_map(study: Study) -> bool:
     """Whether a study's policies are places in a finite space, tried by an agent with a model."""
     facts = study.environment
-    return tuple(facts["labels"]) == PLACE and facts["finite"] and _modelled(study) is not None
+    return tuple(facts.labels) == PLACE and facts.finite and _modelled(study) is not None
 
 
 def station_map(study: Study) -> Figure | None:
@@ -75,17 +55,7 @@ def station_map(study: Study) -> Figure | None:
     They are the noise-free objective at every place; the agent's queries in order, with the true optimum and
     the agent's recommendation; and the mean and standard deviation of its posterior. The agent is the first
     of the scenario with a model, and the trial its median one, as in the report. In a living world
-    everything is of the moment after the last round.
-
-    Returns
-    -------
-    Figure or None
-        None where the study has no map, or no round yet.
-
-    Raises
-    ------
-    UserError
-        The environment cannot be built again: its data are gone.
+    everything is of the moment after the last round. None where the study has no map, or no round yet.
     """
     if not has_map(study):
         return None
@@ -102,14 +72,15 @@ def _view(study: Study) -> View | None:
     label = _modelled(study)
     assert label is not None
     typical = typical_advice(study, label)
-    trial = 1 if typical is None else int(typical["trial"])
-    world, history = study.world(trial), study.history(trial, label)
-    if world is None or not history:
+    trial = 1 if typical is None else typical.trial
+    learned, history = study.world(trial), study.history(trial, label)
+    if learned is None or not history:
         return None
-    environment, agent = replay(study.scenario, trial, label, world, history)
+    environment, agent = replay(study.scenario, trial, label, learned, history)
     space = environment.policy_space
     rows = np.arange(space.size or 0)
-    if max(one["row"] for one in history) >= len(rows):
+    queries = np.array([one.row for one in history])
+    if queries.max() >= len(rows):
         raise UserError(f"{study.path}: its environment now has {len(rows)} places, fewer than the study's")
     objective, optimum = np.full(len(rows), np.nan), None
     try:
@@ -128,7 +99,7 @@ def _view(study: Study) -> View | None:
         objective,
         mean,
         deviation,
-        np.array([one["row"] for one in history]),
+        queries,
         optimum,
         int(agent.recommend(**bridges.moment(environment.context)).policy),
         environment.objective_unit,
@@ -144,9 +115,6 @@ def unwrapped(lon: Array) -> Array:
 
 
 def _draw(view: View) -> Figure:
-    from matplotlib.colors import Normalize
-    from matplotlib.ticker import MaxNLocator
-
     aspect = 1.0 / np.cos(np.radians(np.clip(view.lat.mean(), -80.0, 80.0)))
     width, height = max(float(np.ptp(view.lon)), 1e-6), float(np.ptp(view.lat)) * aspect
     figure = new_figure(_WIDTH, float(np.clip(1.3 + 0.84 * _WIDTH * height / width, 5.0, _TALLEST)))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from scenarios.declaration import catalogue
@@ -18,13 +18,9 @@ from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import AGENTS, Settings
 from scenarios.results.bounds import study_bounds
 from scenarios.results.statistics import curves, mean_interval, paired_gain
-from scenarios.running import run
 from scenarios.running.progress import Progress
+from scenarios.running.run import run
 from scenarios.study.study import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 Bounds = dict[str, NDArray[np.float64]]
 
@@ -67,9 +63,9 @@ def plan(name: str, settings: Settings) -> Scenario:
     )
 
 
-def study(name: str, settings: Settings, path: Path, *, jobs: int, show: Progress) -> Study:
+def run_panel(name: str, settings: Settings, path: Path, *, jobs: int, progress: Progress) -> Study:
     """Run the scenario of a panel, or go on with it where it was stopped."""
-    return run.run(plan(name, settings), out=path, jobs=jobs, resume=True, progress=show)
+    return run(plan(name, settings), out=path, jobs=jobs, resume=True, progress=progress)
 
 
 def bounds_of(found: Study) -> tuple[Bounds, str]:
@@ -85,13 +81,7 @@ def cumulative(
 ) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
     """A panel of figure 3, its numbers, its claims and what the report says about it.
 
-    Parameters
-    ----------
-    found : Study
-    bounds : dict
-        What the theory says that an agent's regret stays below; empty: not drawn.
-    missing : str
-        Why there are no bounds, where they were asked for.
+    `bounds` are drawn unless empty; `missing` says why there are none, where they were asked for.
     """
     totals = {label: table.sum(axis=1) for label, table in _regret(found).items()}
     trials = len(totals[OURS])
@@ -113,7 +103,7 @@ def cumulative(
                 **paired_gain(totals[OURS], totals[other]),
             )
         )
-    unit = found.environment["objective_unit"]
+    unit = found.environment.objective_unit
     notes = [ABOUT.get(found.scenario.name, found.scenario.title)]
     means = [f"{label} {_with_interval(totals[label])}" for label in found.scenario.labels]
     notes.append(f"Cumulative regret after {found.scenario.rounds} rounds, in {unit}: {'; '.join(means)}.")
@@ -149,7 +139,7 @@ def average(found: Study) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]
         unit="%",
         **paired_gain(at_end, at_half),
     )
-    unit = found.environment["objective_unit"]
+    unit = found.environment.objective_unit
     lines = []
     for label, mine in regret.items():
         last = mine.loc[:, rounds - rounds // 10 :].mean(axis=1)

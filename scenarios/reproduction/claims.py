@@ -17,14 +17,9 @@ plays no part."""
 
 
 def verdict(mean: float | None, low: float | None, high: float | None, size: float | None = None) -> Verdict:
-    """Judge a claim by our value and its 95 % interval (the rule is `RULE`).
+    """The verdict on a claim by our value and its 95 % interval, by `RULE`.
 
-    Parameters
-    ----------
-    mean, low, high : float or None
-        Our value and its interval, signed so that the claim is a number above zero; None where there is none.
-    size : float, optional
-        The claimed size, the lower end of a claimed range; without one, only the sign is claimed.
+    `size` is the claimed size, the lower end of a claimed range; without one, only the sign is claimed.
     """
     if mean is None or low is None or high is None or not low <= mean <= high:
         return "not measured"
@@ -37,29 +32,15 @@ def verdict(mean: float | None, low: float | None, high: float | None, size: flo
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the report.
-
-    Attributes
-    ----------
-    claim : str
-        What the paper says.
-    measured : str
-        What our value is, in words.
-    unit : str
-        Of the value: "%" or "points".
-    mean, low, high : float or None
-        Our value and its 95 % interval.
-    size : float or None
-        The claimed size, see `verdict`.
-    """
+    """One row of the report: what the paper says, and our value with its 95 % interval."""
 
     claim: str
-    measured: str
-    unit: str
+    measured: str  # what our value is, in words
+    unit: str  # "%" or "points"
     mean: float | None
     low: float | None
     high: float | None
-    size: float | None = None
+    size: float | None = None  # claimed, see `verdict`
 
     @property
     def verdict(self) -> Verdict:

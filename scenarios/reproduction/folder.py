@@ -13,18 +13,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
+from scenarios.figures.drawing import save
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import FIGURES, Settings
 from scenarios.study.store import WriterLock
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
 
 _MARK = "reproduction.json"
 _STUDIES = "studies"
@@ -33,15 +32,8 @@ _STUDIES = "studies"
 class Folder:
     """A reproduction's folder, made if it is missing; one process at a time may have it.
 
-    Use as a context manager, at whose end others may have the folder.
-
-    Parameters
-    ----------
-    path : Path
-    settings : Settings
-        Have to be those of what the folder holds.
-    force : bool, default False
-        Remove what the folder holds of an earlier reproduction.
+    Use as a context manager, at whose end others may have the folder. UserError where it cannot be written
+    to, is in use, holds other things or, without `force`, a reproduction with other settings.
 
     Attributes
     ----------
@@ -51,12 +43,6 @@ class Folder:
         Wall time by part, summed over the times it was gone on with.
     commands : list of str
         The command lines that made it.
-
-    Raises
-    ------
-    UserError
-        The folder cannot be written to, is in use by another process, holds other things, or a reproduction
-        with other settings.
     """
 
     def __init__(self, path: Path, settings: Settings, *, force: bool = False) -> None:
@@ -123,21 +109,7 @@ class Folder:
     def finish(
         self, name: str, figure: Figure, numbers: pd.DataFrame, claims: list[Claim], notes: list[str]
     ) -> None:
-        """Write a figure (SVG and PNG) and its numbers (CSV), and store its claims.
-
-        Parameters
-        ----------
-        name : str
-            Of `FIGURES`.
-        figure : Figure
-        numbers : DataFrame
-            What the figure shows.
-        claims : list of Claim
-        notes : list of str
-            Paragraphs about the figure, for the report.
-        """
-        from scenarios.figures.drawing import save
-
+        """Write a figure (SVG and PNG) and its numbers (CSV); store its claims, and notes for the report."""
         paths = save(figure, self.path / f"figure-{name}")
         table = self.path / f"figure-{name}.csv"
         numbers.to_csv(table, index=False)

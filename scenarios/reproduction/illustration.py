@@ -8,9 +8,11 @@ have about the size of the paper's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.gaussian_process.kernels import RBF
 
 import bridges
@@ -21,12 +23,6 @@ from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import Settings
 from scenarios.results.statistics import mean_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 LENGTH_SCALES = (0.06, 0.12)
 OBSERVATIONS = 5
@@ -39,28 +35,19 @@ _DECOMPOSED, _ENTIRE, _TRUTH = "#0072B2", "#D55E00", "#000000"
 
 @dataclass(frozen=True)
 class Illustration:
-    """One draw: functions, observations and posteriors at m points.
+    """One draw: two functions at m points, T observations, and the posteriors.
 
-    Attributes
-    ----------
-    x : ndarray of shape (m,)
-    functions : ndarray of shape (m, 2)
-    observed_x : ndarray of shape (T,)
-    observed : ndarray of shape (T, 2)
-        Noisy outcomes of both functions.
-    group_means, group_variances : ndarray of shape (m, 2)
-    decomposed, entire : pair of ndarray of shape (m,)
-        Posterior mean and variance of the sum, by Algorithm 1, and by one Gaussian process with the composed
-        kernel and noise.
+    `decomposed` and `entire` are the posterior mean and variance of the sum, by Algorithm 1, and by one
+    Gaussian process with the composed kernel and noise.
     """
 
-    x: Array
-    functions: Array
-    observed_x: Array
-    observed: Array
-    group_means: Array
+    x: Array  # (m,)
+    functions: Array  # (m, 2)
+    observed_x: Array  # (T,)
+    observed: Array  # (T, 2), noisy
+    group_means: Array  # (m, 2)
     group_variances: Array
-    decomposed: tuple[Array, Array]
+    decomposed: tuple[Array, Array]  # (m,) each
     entire: tuple[Array, Array]
 
     @property
@@ -72,14 +59,9 @@ class Illustration:
 def draw(seed: int, index: int) -> Illustration:
     """Draw two functions, observe them at random points, and regress their sum in both ways.
 
-    Parameters
-    ----------
-    seed : int
-        The root of all randomness.
-    index : int
-        Which draw; 0 is the one that the figure shows.
+    Of all draws, 0 is the one that the figure shows.
     """
-    world = bridges.stream(seed, index, "world")
+    world = bridges.seed_sequence(seed, index, "world")
     scales = [
         simulators.make("synthetic", groups=1, length_scale=scale, seed=child)
         for scale, child in zip(LENGTH_SCALES, world.spawn(2), strict=True)
@@ -87,10 +69,11 @@ def draw(seed: int, index: int) -> Illustration:
     x = np.linspace(0.0, 1.0, 1000)
     rows = np.arange(len(x))
     functions = np.concatenate([environment.expected(rows) for environment in scales], axis=1)
-    rng = np.random.default_rng(bridges.stream(seed, index, "design"))
+    rng = np.random.default_rng(bridges.seed_sequence(seed, index, "design"))
     observed_rows = rng.choice(len(x), OBSERVATIONS, replace=False)
-    noise = np.random.default_rng(bridges.stream(seed, index, "noise")).standard_normal((OBSERVATIONS, 2))
-    observed = functions[observed_rows] + np.sqrt(NOISE_VARIANCE) * noise
+    noise = np.random.default_rng(bridges.seed_sequence(seed, index, "noise"))
+    deviations = np.sqrt(NOISE_VARIANCE) * noise.standard_normal((OBSERVATIONS, 2))
+    observed = functions[observed_rows] + deviations
     prior = Prior([RBF(scale) for scale in LENGTH_SCALES], np.full(2, NOISE_VARIANCE), [0.0, 0.0])
     composition = Composition(2)
     together = prior.composed(composition)
@@ -107,8 +90,6 @@ def draw(seed: int, index: int) -> Illustration:
 
 def make(settings: Settings) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
     """Figure 1, its numbers, the claim and what the report says about it."""
-    import pandas as pd
-
     shown = draw(settings.seed, 0)
     averages = np.array([draw(settings.seed, index).average_variances for index in range(settings.draws)])
     reduction = 100 * (1 - averages[:, 0] / averages[:, 1])

@@ -30,12 +30,7 @@ class LagKernel(FrozenKernel):
     """k(x_i, x_j) = table[|i - j|] of the points with numbers i and j, which are what the kernel sees.
 
     A Matern kernel of any smoothness takes a Bessel function for each pair of points; here it takes one for
-    each distance.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n,)
-        k between points 0, 1, .., n - 1 steps apart.
+    each distance. `table` (n,) holds k between points 0, 1, .., n - 1 steps apart.
     """
 
     def __init__(self, table: Array) -> None:
@@ -86,6 +81,8 @@ HELD_OUT = 1000
 class RegressionSetting:
     """What is compared: a domain, the numbers of groups, and how many points are observed.
 
+    UserError where a field is out of range.
+
     Parameters
     ----------
     domain : {"rbf", "matern", "rq", "flu"}
@@ -100,12 +97,6 @@ class RegressionSetting:
         Samples, outside the runs, from which the kernels of the flu domain are learned (paper, section
         8.2.2).
     seed : int, default 0
-        Of all that is random.
-
-    Raises
-    ------
-    UserError
-        Another domain, or a number out of range.
     """
 
     domain: str
@@ -131,27 +122,16 @@ class RegressionSetting:
         object.__setattr__(self, "groups", tuple(groups))
 
 
-def learn_priors(
+def shared_priors(
     setting: RegressionSetting, *, jobs: int = 1, on_group: Callable[[int], None] | None = None
 ) -> dict[int, dict[str, Any]]:
-    """Learn the kernels that all runs share, from samples outside them.
+    """The kernels that all runs share, learned from samples outside them: for each J, as plain data.
 
-    Parameters
-    ----------
-    setting : RegressionSetting
-    jobs : int, default 1
-        Processes that learn groups side by side; the result does not depend on it.
-    on_group : callable, optional
-        Called with the group's number after each, to show progress.
-
-    Returns
-    -------
-    dict
-        For each J the groups' prior as plain data; empty where each run draws kernels of its own.
+    Empty where each run draws kernels of its own. `jobs` and `on_group` are those of `bridges.learn_prior`.
     """
     if setting.domain in FAMILIES:
         return {}
-    seed = bridges.stream(setting.seed, 0, "samples")
+    seed = bridges.seed_sequence(setting.seed, 0, "samples")
     return {
         J: bridges.learn_prior(
             _flu(J), family="rbf", samples=setting.samples, seed=seed, jobs=jobs, on_group=on_group
@@ -161,20 +141,9 @@ def learn_priors(
 
 
 def regression_run(setting: RegressionSetting, run: int, priors: Mapping[int, Mapping[str, Any]]) -> Array:
-    """Do one run: the same errors, bit for bit, in any process and in any order.
+    """Root mean squared errors of one run, (2, number of J, T): decomposed, then entire regression.
 
-    Parameters
-    ----------
-    setting : RegressionSetting
-    run : int
-        From 0.
-    priors : mapping
-        From `learn_priors`.
-
-    Returns
-    -------
-    ndarray of shape (2, number of J, T)
-        Root mean squared errors of the decomposed, then of the entire regression.
+    Runs count from 0. They are the same, bit for bit, in any process and in any order.
     """
     with threadpool_limits(1):
         if setting.domain in FAMILIES:
@@ -192,20 +161,20 @@ def _synthetic_run(setting: RegressionSetting, run: int) -> Array:
         "synthetic",
         family=setting.domain,
         groups=max(setting.groups),
-        seed=bridges.stream(setting.seed, run, "world"),
+        seed=bridges.seed_sequence(setting.seed, run, "world"),
         **WORLD,
     )
     candidates = np.arange(WORLD["points"])
     points = environment.policy_space.embed(candidates)
     known = bridges.known_prior(environment)
     kernels = [LagKernel.of(kernel, points) for kernel in known.kernels]
-    rng = np.random.default_rng(bridges.stream(setting.seed, run, "design"))
+    rng = np.random.default_rng(bridges.seed_sequence(setting.seed, run, "design"))
     return compare_regressions(
         Prior(kernels, known.noise_variances, known.means),
         candidates[:, None].astype(np.float64),
         environment.expected(candidates),
         rng.choice(candidates, setting.observations, replace=False),
-        np.random.default_rng(bridges.stream(setting.seed, run, "noise")),
+        np.random.default_rng(bridges.seed_sequence(setting.seed, run, "noise")),
         groups=setting.groups,
         at=candidates,
     )
@@ -215,14 +184,14 @@ def _flu_run(setting: RegressionSetting, run: int, J: int, prior: Prior) -> Arra
     """Compare at held-out random policies, after observing others."""
     environment = _flu(J)
     T = setting.observations
-    rng = np.random.default_rng(bridges.stream(setting.seed, run, "design"))
+    rng = np.random.default_rng(bridges.seed_sequence(setting.seed, run, "design"))
     policies = bridges.search_space(environment).sample(T + HELD_OUT, rng)
     return compare_regressions(
         prior,
         environment.policy_space.embed(policies),
         environment.expected(policies),
         np.arange(T),
-        np.random.default_rng(bridges.stream(setting.seed, run, "noise")),
+        np.random.default_rng(bridges.seed_sequence(setting.seed, run, "noise")),
         groups=(J,),
         at=np.arange(T, T + HELD_OUT),
     )
@@ -240,10 +209,12 @@ def compare_regressions(
 ) -> Array:
     """Errors of both regressions of f = f_1 + .. + f_J after each of T observations.
 
+    Root mean squared errors, (2, number of J, T), of the decomposed, then of the entire regression.
+
     Parameters
     ----------
     prior : Prior
-        Of the groups: kernels, noise variances and means.
+        Of the groups.
     features : ndarray of shape (n, p)
         What the kernels see of n candidates.
     truth : ndarray of shape (n, max J)
@@ -256,11 +227,6 @@ def compare_regressions(
         The numbers J to compare; each takes the first J groups.
     at : ndarray of int
         The candidates over which the squared error is averaged.
-
-    Returns
-    -------
-    ndarray of shape (2, number of J, T)
-        Root mean squared errors of the decomposed, then of the entire regression.
     """
     noise = np.sqrt(prior.noise_variances) * rng.standard_normal(truth.T[:, observed].shape).T
     Y = truth[observed] + noise

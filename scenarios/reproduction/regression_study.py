@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 
 from optimizer.arrays import Array
 from scenarios.errors import UserError
-from scenarios.reproduction.regression_run import RegressionSetting, learn_priors, regression_run
+from scenarios.reproduction.regression_run import RegressionSetting, regression_run, shared_priors
 from scenarios.results.statistics import RESAMPLES, mean_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +45,10 @@ class RegressionStudy:
     def by_observations(self) -> pd.DataFrame:
         """The curves of figure 2: one row for each J and T.
 
-        Returns
-        -------
-        DataFrame
-            `groups, observations`; `rmse_decomposed, rmse_entire`, means over runs; `improvement, low, high`,
-            the mean percentage over runs and its 95 % interval (Student's t; nan for one run); `trend`, the
-            least-squares line over T through the improvements.
+        `groups, observations`; `rmse_decomposed, rmse_entire`, means over runs; `improvement, low, high`, the
+        mean percentage over runs and its 95 % interval (Student's t; nan for one run); `trend`, the
+        least-squares line over T through the improvements.
         """
-        import pandas as pd
-
         T = np.arange(1, self.setting.observations + 1)
         improvement, rows = self.improvement, []
         for i, J in enumerate(self.setting.groups):
@@ -74,24 +67,14 @@ class RegressionStudy:
         return pd.DataFrame(rows)
 
     def overall(self, first: int = 1) -> pd.DataFrame:
-        """One row for each J: the improvement averaged over T, and the slope of its trend line.
+        """One row for each J: the improvement averaged over T from `first` on, and its trend line's slope.
 
-        Parameters
-        ----------
-        first : int, default 1
-            Leave out the T below.
-
-        Returns
-        -------
-        DataFrame
-            `groups`; `improvement, low, high`, percent, averaged over T within a run, then over runs with its
-            95 % interval; `slope, slope_low, slope_high`, percent an observation, likewise; `pooled,
-            pooled_low, pooled_high`, the improvement of the errors' averages over runs, averaged over T, with
-            a bootstrap interval over runs: unlike a mean of ratios, it is not ruled by the runs in which the
-            ordinary regression happens to err little.
+        `groups`; `improvement, low, high`, percent, averaged over T within a run, then over runs with its
+        95 % interval; `slope, slope_low, slope_high`, percent an observation, likewise; `pooled, pooled_low,
+        pooled_high`, the improvement of the errors' averages over runs, averaged over T, with a bootstrap
+        interval over runs: unlike a mean of ratios, it is not ruled by the runs in which the ordinary
+        regression happens to err little.
         """
-        import pandas as pd
-
         rows = []
         for i, J in enumerate(self.setting.groups):
             gain = self.improvement[i, first - 1 :]
@@ -110,30 +93,16 @@ def regression_study(
     priors: Mapping[int, Mapping[str, Any]] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RegressionStudy:
-    """Compare both regressions over independent runs.
+    """Compare both regressions over independent runs; by default the paper's number of them.
 
-    Parameters
-    ----------
-    setting : RegressionSetting
-    runs : int, default 100
-        The paper's number. A study of more runs holds those of a smaller one.
-    jobs : int, default 1
-        Worker processes; the result does not depend on it.
-    priors : mapping, optional
-        What `learn_priors` returned; learned first unless given.
-    progress : callable, optional
-        Called with (runs done, runs) after each.
-
-    Raises
-    ------
-    UserError
-        `runs` or `jobs` below 1.
+    A study of more runs holds those of a smaller one, and does not depend on `jobs`. `priors` are those of
+    `shared_priors`, learned first unless given; `progress` is called with (runs done, runs) after each.
     """
     for name, value in (("runs", runs), ("jobs", jobs)):
         if value < 1:
             raise UserError(f"{name} = {value}; accepted: a whole number, 1 or more")
     if priors is None:
-        priors = learn_priors(setting, jobs=jobs)
+        priors = shared_priors(setting, jobs=jobs)
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
     found = []
     for errors in parallel(joblib.delayed(regression_run)(setting, run, priors) for run in range(runs)):

@@ -10,9 +10,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from optimizer.arrays import Array
 from policyloop.messages import on_one_line
@@ -20,17 +23,12 @@ from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.folder import write_whole
-from scenarios.reproduction.regression_run import WORLD, RegressionSetting, learn_priors, regression_run
+from scenarios.reproduction.regression_run import WORLD, RegressionSetting, regression_run, shared_priors
 from scenarios.reproduction.regression_study import RegressionStudy
 from scenarios.reproduction.settings import Settings
 from scenarios.results.statistics import mean_interval
 from scenarios.running.local_workers import call, spread
-from scenarios.running.progress import Progress
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
+from scenarios.running.progress import Progress, Say
 
 TITLES = {
     "rbf": "squared-exponential kernels",
@@ -52,37 +50,25 @@ def setting_of(domain: str, settings: Settings) -> RegressionSetting:
     return RegressionSetting(domain, groups, settings.observations, settings.samples, settings.seed)
 
 
-def study(setting: RegressionSetting, runs: int, path: Path, *, jobs: int, show: Progress) -> RegressionStudy:
+def run_panel(
+    setting: RegressionSetting, runs: int, path: Path, *, jobs: int, progress: Progress
+) -> RegressionStudy:
     """Do the runs that are not stored yet, store each as it ends, and return all.
 
-    Parameters
-    ----------
-    setting : RegressionSetting
-    runs : int
-    path : Path
-        CSV file of the runs; beside it, as `.json`, the setting and the learned kernels.
-    jobs : int
-        Worker processes. The results do not depend on it.
-    show : Progress
-        Is told how far it is.
-
-    Raises
-    ------
-    UserError
-        The file holds another setting, or cannot be read.
+    `path` is the CSV file of the runs; beside it, as `.json`, are the setting and the learned kernels.
     """
-    priors = _priors(setting, path.with_suffix(".json"), jobs, show)
+    priors = _priors(setting, path.with_suffix(".json"), jobs, progress)
     done = _stored(setting, path)
     todo = [run for run in range(runs) if run not in done]
     if todo:
         calls = [call(_numbered_run, setting, run, priors) for run in todo]
         words = f"figure 2, {TITLES[setting.domain]}: {runs} runs"
-        with show.stage(words) as told, path.open("a", encoding="utf-8", newline="") as file:
+        with progress.stage(words) as say, path.open("a", encoding="utf-8", newline="") as file:
             for run, errors in spread(calls, jobs):
                 file.write(_lines(setting, run, errors))
                 file.flush()
                 done[run] = errors
-                told(f"{len(done)} done")
+                say(f"{len(done)} done")
     decomposed, entire = np.stack([done[run] for run in range(runs)], axis=-1)
     return RegressionStudy(setting, decomposed, entire)
 
@@ -93,7 +79,9 @@ def _numbered_run(
     return run, regression_run(setting, run, priors)
 
 
-def _priors(setting: RegressionSetting, path: Path, jobs: int, show: Progress) -> dict[int, dict[str, Any]]:
+def _priors(
+    setting: RegressionSetting, path: Path, jobs: int, progress: Progress
+) -> dict[int, dict[str, Any]]:
     """The kernels that all runs share, from the file if they are stored there."""
     wanted = json.loads(json.dumps(asdict(setting)))
     if path.is_file():
@@ -106,19 +94,19 @@ def _priors(setting: RegressionSetting, path: Path, jobs: int, show: Progress) -
         if not same:
             raise UserError(f"{path}: holds a regression study of another setting; --force starts again")
         return priors
-    with show.stage(f"figure 2, {TITLES[setting.domain]}: learning kernels") as told:
-        priors = learn_priors(setting, jobs=jobs, on_group=_counter(told))
+    with progress.stage(f"figure 2, {TITLES[setting.domain]}: learning kernels") as say:
+        priors = shared_priors(setting, jobs=jobs, on_group=_counter(say))
     write_whole(path, json.dumps({"setting": wanted, "priors": priors}))
     return priors
 
 
-def _counter(told: Callable[[str], None]) -> Callable[[int], None]:
+def _counter(say: Say) -> Callable[[int], None]:
     learned = 0
 
     def one_more(_: int) -> None:
         nonlocal learned
         learned += 1
-        told(f"{learned} groups done")
+        say(f"{learned} groups done")
 
     return one_more
 
@@ -222,8 +210,6 @@ def make(found: RegressionStudy) -> tuple[Figure, pd.DataFrame, list[Claim], lis
 
 def _numbers(found: RegressionStudy, pooled: Pooled) -> pd.DataFrame:
     """A row a (J, T): RMSEs, their improvement with its band, the trend, the runs' own percentages."""
-    import pandas as pd
-
     T = np.arange(1, found.setting.observations + 1)
     low, high = np.quantile(pooled.resampled, [0.025, 0.975], axis=0)
     tables = []
@@ -286,8 +272,6 @@ def _shown(value: Mapping[str, float | None]) -> str:
 
 
 def _figure(found: RegressionStudy, numbers: pd.DataFrame) -> Figure:
-    from matplotlib.ticker import MaxNLocator
-
     setting = found.setting
     figure = new_figure(6.4, 4.2)
     axes = figure.add_subplot()

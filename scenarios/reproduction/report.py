@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
-from importlib.metadata import PackageNotFoundError, version
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
 
 from scenarios.numbers import between, duration, significant
 from scenarios.reproduction.claims import RULE, Claim
 from scenarios.reproduction.folder import Folder, write_whole
 from scenarios.reproduction.settings import FIGURES, Settings
-
-_PACKAGES = ("policyloop", "numpy", "scipy", "scikit-learn", "matplotlib")
+from scenarios.study.versions import versions
 
 _TITLES = {
     "1": "Figure 1: two functions, their posteriors, and the average variance",
@@ -30,16 +31,7 @@ _TITLES = {
 
 
 def write(folder: Folder, left_out: list[str]) -> None:
-    """Write `reproduction.md` and `claims.csv` about all figures that a folder holds.
-
-    Parameters
-    ----------
-    folder : Folder
-    left_out : list of str
-        What could not be made, one line each.
-    """
-    import pandas as pd
-
+    """Write `reproduction.md` and `claims.csv` about a folder's figures; a line each for those left out."""
     claims = folder.claims()
     table = pd.DataFrame(
         [{"figure": name, **claim.as_dict(), "verdict": claim.verdict} for name, claim in claims]
@@ -86,12 +78,8 @@ def text(folder: Folder, left_out: list[str]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def show(folder: Folder) -> None:
+def show(folder: Folder, console: Console) -> None:
     """Print the claims, our values and the verdicts, and where the figures are."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
     table = Table()
     for column in ("figure", "the paper's claim", "ours, with 95 % interval", "verdict"):
         table.add_column(column, no_wrap=column == "figure")
@@ -133,10 +121,7 @@ def _amount(settings: Settings) -> str:
 
 
 def _machine() -> str:
-    found = [f"Python {platform.python_version()}"]
-    for name in _PACKAGES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:  # run from a checkout that is not installed
-            continue
-    return f"{', '.join(found)}; {platform.system()} on {platform.machine()}, {os.cpu_count()} processors."
+    found = versions("matplotlib")
+    packages = ", ".join(f"{name} {number}" for name, number in found.items() if name != "python")
+    machine = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} processors"
+    return f"Python {found['python']}, {packages}; {machine}."

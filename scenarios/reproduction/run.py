@@ -12,7 +12,7 @@ from scenarios.figures.drawing import STYLE
 from scenarios.reproduction import bandits, illustration, regressions, report
 from scenarios.reproduction.folder import Folder
 from scenarios.reproduction.settings import BANDITS, ILLUSTRATION, REGRESSIONS, Settings, resolve
-from scenarios.running.progress import Progress, Silent
+from scenarios.running.progress import Progress
 
 
 def reproduce(
@@ -23,7 +23,7 @@ def reproduce(
     jobs: int = 1,
     bound: bool = False,
     force: bool = False,
-    progress: Callable[[], Progress] = Silent,
+    progress: Callable[[], Progress] = Progress,
     command: str = "",
 ) -> Folder:
     """Make figures of the paper, with numbers and a report of its claims.
@@ -47,14 +47,8 @@ def reproduce(
     command : str
         The command line, for the report.
 
-    Returns
-    -------
-    Folder
-
     Raises
     ------
-    UserError
-        There is no such figure, or the folder cannot be used.
     KeyboardInterrupt
         Ctrl-C: what is finished is kept; the same call goes on with it.
     """
@@ -79,17 +73,19 @@ def reproduce(
     return folder
 
 
-def _regression(folder: Folder, name: str, domain: str, jobs: int, show: Progress) -> None:
+def _regression(folder: Folder, name: str, domain: str, jobs: int, progress: Progress) -> None:
     settings = folder.settings
     setting = regressions.setting_of(domain, settings)
     path = folder.study(f"regression-{domain}.csv")
-    found = regressions.study(setting, settings.runs, path, jobs=jobs, show=show)
+    found = regressions.run_panel(setting, settings.runs, path, jobs=jobs, progress=progress)
     folder.finish(name, *regressions.make(found))
 
 
-def _bandit(folder: Folder, names: list[str], scenario: str, jobs: int, show: Progress, bound: bool) -> None:
+def _bandit(
+    folder: Folder, names: list[str], scenario: str, jobs: int, progress: Progress, bound: bool
+) -> None:
     path = folder.study(f"{scenario}.study.sqlite")
-    found = bandits.study(scenario, folder.settings, path, jobs=jobs, show=show)
+    found = bandits.run_panel(scenario, folder.settings, path, jobs=jobs, progress=progress)
     for name in names:
         if name.startswith("3"):
             bounds, missing = bandits.bounds_of(found) if bound else ({}, "")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from policyloop.messages import unknown_name
+from scenarios.declaration import catalogue
 from scenarios.errors import UserError
 
 ILLUSTRATION = "1"
@@ -85,20 +86,10 @@ def quick(seed: int = 0) -> Settings:
 
 
 def resolve(wanted: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The figures to make, in the paper's order, and one line about each that cannot be made yet.
+    """The wanted figures in the paper's order, and one line about each that cannot be made yet.
 
-    Parameters
-    ----------
-    wanted : iterable of str
-        Names of `FIGURES`; none means all.
-
-    Raises
-    ------
-    UserError
-        There is no such figure.
+    Names of `FIGURES`; none means all.
     """
-    from scenarios.declaration import catalogue
-
     chosen = [name.lower().removeprefix("figure").strip(" -") for name in wanted] or list(FIGURES)
     for name in chosen:
         if name not in FIGURES:

@@ -8,36 +8,26 @@ from threadpoolctl import threadpool_limits
 
 import bridges
 from optimizer import Composition, Prior
-from optimizer.agents.names import default_exploration
+from optimizer.acquisition.exploration import default_exploration
 from optimizer.theory import RegretBounds, regret_bounds
-from scenarios.declaration.schema import AgentSpec, Scenario
+from scenarios.declaration.schema import AgentSpec
 from scenarios.errors import UserError
 from scenarios.study.study import Study
-from scenarios.trial import building
+from scenarios.trial.building import GROUPS, uses_own
+from scenarios.trial.world import World
+from simulators import Environment
 
 BOUNDED = {"d-gpucb": "decomposed", "gp-ucb": "entire"}
 """Agents with a bound (Theorem 2; GP-UCB with the composed kernel), and its name in `RegretBounds`."""
 
 
 def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
-    """The bounds on the cumulative regret of a study's UCB agents.
+    """The bounds on the cumulative regret of a study's UCB agents, by label, (T,).
 
-    Parameters
-    ----------
-    study : Study
-        Of a finite policy space with a linear composition, whose agents were given their prior. The bounds
-        assume that it is true.
-
-    Returns
-    -------
-    dict
-        By label, (T,): a bound that each trial's regret exceeds with probability delta at most, averaged over
-        the trials' worlds. It is that of the theorem's beta_t, even where the agent's was scaled down.
-
-    Raises
-    ------
-    UserError
-        The theory, as implemented, has no bound for this study.
+    Each trial's regret exceeds them with probability delta at most; they are averaged over the worlds of the
+    trials. They are those of the theorem's beta_t, even where the agent's was scaled down, and assume that
+    the given prior is true. UserError where the theory, as implemented, has none: it wants a finite policy
+    space, a linear composition, and agents that were given their prior.
     """
     scenario = study.scenario
     specs = [spec for spec in scenario.agents if spec.name in BOUNDED]
@@ -46,24 +36,24 @@ def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
     trials = range(1, scenario.trials + 1) if scenario.environment.new_world_each_trial else (1,)
     found: dict[str, list[NDArray[np.float64]]] = {spec.label: [] for spec in specs}
     for trial in trials:
+        environment = World.of(scenario, trial).environment
         known: dict[tuple[float | None, float | None], RegretBounds] = {}
         for spec in specs:
             settings = (spec.delta, spec.scale_down)
             if settings not in known:
-                known[settings] = _bounds(study, scenario, trial, spec)
+                known[settings] = _bounds(study, environment, trial, spec)
             found[spec.label].append(getattr(known[settings], BOUNDED[spec.name]))
     return {label: np.mean(bounds, axis=0) for label, bounds in found.items()}
 
 
-def _bounds(study: Study, scenario: Scenario, trial: int, spec: AgentSpec) -> RegretBounds:
-    world = study.world(trial)
-    priors = world["priors"] if world is not None else {}
-    environment = building.build_environment(scenario, trial)
+def _bounds(study: Study, environment: Environment, trial: int, spec: AgentSpec) -> RegretBounds:
+    scenario, learned = study.scenario, study.world(trial)
+    priors = {} if learned is None else learned.priors
     space = bridges.search_space(environment)
     composition = bridges.composition(environment)
     if not isinstance(composition, Composition):
         raise UserError(f"{study.path}: no bound to draw: its composition is not linear")
-    if building.GROUPS not in priors or building.uses_own(scenario, spec, environment):
+    if GROUPS not in priors or uses_own(scenario, spec, environment):
         raise UserError(
             f"{study.path}: no bound to draw: it needs priors of the groups, given from the start"
         )
@@ -75,12 +65,7 @@ def _bounds(study: Study, scenario: Scenario, trial: int, spec: AgentSpec) -> Re
     )
     with threadpool_limits(1):
         try:
-            return regret_bounds(
-                Prior.from_dict(priors[building.GROUPS]),
-                composition,
-                space,
-                exploration,
-                scenario.rounds,
-            )
+            prior = Prior.from_dict(priors[GROUPS])
+            return regret_bounds(prior, composition, space, exploration, scenario.rounds)
         except ValueError as error:
             raise UserError(f"{study.path}: no bound to draw: {error}") from error

@@ -14,13 +14,8 @@ from rich.table import Table
 
 from policyloop.messages import on_one_line
 from scenarios.numbers import between, significant
-from scenarios.results.statistics import (
-    ENOUGH,
-    REFERENCE,
-    compare,
-    mean_interval,
-    typical_advice,
-)
+from scenarios.results.statistics import ENOUGH, REFERENCE, compare, mean_interval, typical_advice
+from scenarios.study.records import Advice, Facts, Numbers, StoredOptimum
 from scenarios.study.study import Study
 
 _COLUMNS = {
@@ -69,7 +64,7 @@ def print_comparison(study: Study, console: Console) -> None:
     shown = [name for name in _COLUMNS if any(one[name]["mean"] is not None for one in values.values())]
     if not any(spec.name == REFERENCE for spec in scenario.agents):
         shown = [name for name in shown if name not in _PAIRED]
-    unit = study.environment["objective_unit"]
+    unit = study.environment.objective_unit
     measured = [word for word in ("objective", "regret") if f"cumulative_{word}" in shown]
     what = "".join(f", {word} in {unit}" if unit else f", {word}" for word in measured)
     title = f"{scenario.name}: {scenario.rounds} rounds{what}; mean"
@@ -100,16 +95,7 @@ def _cell(value: dict[str, float | None], name: str, reference: bool, trials: in
 
 
 def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str]) -> list[str]:
-    """What has to be known to read the comparison, a line each.
-
-    Parameters
-    ----------
-    study : Study
-    values : dict
-        What `compare` returns.
-    shown : sequence of str
-        The columns that the table has.
-    """
+    """What has to be known to read the comparison (`values`) with the columns shown, a line each."""
     lines = []
     trials = [row["trials"] for row in values.values()]
     if max(trials) >= ENOUGH:
@@ -121,17 +107,17 @@ def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str
         lines.append("No trial is complete yet; --resume goes on.")
     if "simulated_again" in shown:
         scenario = study.scenario
-        whole = [one for one in study.recommendations() if one["rounds"] == scenario.rounds]
-        values_again = [value for one in whole for value in _held_out(one["value"])]
+        whole = [one for one in study.recommendations() if one.rounds == scenario.rounds]
+        values_again = [value for one in whole for value in _held_out(one)]
         lines.append(
             f"Regret is unknown. Recommendations were simulated again on {scenario.held_out} held-out seeds, "
             f"the same for all agents of a trial{_without_result(values_again)}."
         )
     frame, facts = study.to_dataframe(), study.environment
-    silent = [group for group in facts["groups"] if frame[f"y_{group}"].isna().all()]
-    if 0 < len(silent) < len(facts["groups"]):
+    silent = [group for group in facts.groups if frame[f"y_{group}"].isna().all()]
+    if 0 < len(silent) < len(facts.groups):
         lines.append(f"Never observed: {', '.join(silent)}. So the objective is unknown.")
-    moment, entries = ["trial", "round"], [f"x_{label}" for label in facts["labels"]]
+    moment, entries = ["trial", "round"], [f"x_{label}" for label in facts.labels]
     alike = len(frame.drop_duplicates(moment + entries)) == len(frame.drop_duplicates(moment))
     if alike and len(trials) > 1 and min(trials) > 0:
         lines.append(
@@ -150,11 +136,11 @@ def print_advice(study: Study, console: Console) -> None:
         return
     shared = not study.scenario.environment.new_world_each_trial
     optimum = study.optimum(1) if shared else None
-    trials = max(sum(one["agent"] == label for one in study.recommendations()) for label in advice)
+    trials = max(sum(one.agent == label for one in study.recommendations()) for label in advice)
     which = f", each of its median trial of {trials}" if trials > 1 else ""
     console.print()
     console.print(_policy_table(facts, advice, optimum, f"Recommended policies{which}"))
-    modelled = {label: one for label, one in advice.items() if one["value"]["group_means"] is not None}
+    modelled = {label: one for label, one in advice.items() if one.group_means is not None}
     if modelled:
         console.print()
         console.print(_outcome_table(facts, modelled, optimum))
@@ -174,16 +160,16 @@ def _table(title: str, first: str, names: list[str], units: list[str]) -> Table:
 
 
 def _policy_table(
-    facts: dict[str, Any], advice: dict[str, dict[str, Any]], optimum: dict[str, Any] | None, title: str
+    facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None, title: str
 ) -> Table:
-    table = _table(title, "agent", facts["labels"], facts["units"])
+    table = _table(title, "agent", facts.labels, facts.units)
     for label, one in advice.items():
-        table.add_row(label, *_entries(one["value"]["policy"]))
+        table.add_row(label, *_entries(one.policy))
     table.add_section()
     if optimum is not None:
-        table.add_row("true optimum", *_entries(optimum["policy"]))
-    if facts["current_policy"] is not None:
-        table.add_row("current practice", *_entries(facts["current_policy"]))
+        table.add_row("true optimum", *_entries(optimum.policy))
+    if facts.current_policy is not None:
+        table.add_row("current practice", *_entries(facts.current_policy))
     return table
 
 
@@ -192,57 +178,49 @@ def _entries(policy: list[float]) -> list[str]:
     return [significant(entry if abs(entry) > 1e-9 else 0.0, 3) for entry in policy]
 
 
-def _outcome_table(
-    facts: dict[str, Any], advice: dict[str, dict[str, Any]], optimum: dict[str, Any] | None
-) -> Table:
+def _outcome_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None) -> Table:
     title = "Predicted outcome of the recommended policy by group, with 95 % credible interval"
-    table = _table(title, "agent", facts["groups"], facts["group_units"])
+    table = _table(title, "agent", facts.groups, facts.group_units)
     for label, one in advice.items():
-        value = one["value"]
-        ends = zip(value["group_means"], value["group_low"], value["group_high"], strict=True)
+        ends = zip(one.group_means or (), one.group_low or (), one.group_high or (), strict=True)
         table.add_row(label, *(_with_interval(*three) for three in ends))
-        if value.get("expected_outcomes") is not None:
-            table.add_row("  noise-free", *(significant(entry, 3) for entry in value["expected_outcomes"]))
-        if value.get("held_out"):
-            table.add_row(
-                "  simulated again",
-                *(_over_seeds(seeds) for seeds in zip(*value["held_out"]["outcomes"], strict=True)),
-            )
+        if one.expected_outcomes is not None:
+            table.add_row("  noise-free", *(significant(entry, 3) for entry in one.expected_outcomes))
+        if one.held_out is not None:
+            by_group = zip(*one.held_out.outcomes, strict=True)
+            table.add_row("  simulated again", *(_over_seeds(seeds) for seeds in by_group))
     if optimum is not None:
         table.add_section()
-        table.add_row("at the true optimum", *(significant(entry, 3) for entry in optimum["outcomes"]))
+        table.add_row("at the true optimum", *(significant(entry, 3) for entry in optimum.outcomes))
     return table
 
 
-def _objective_table(
-    facts: dict[str, Any], advice: dict[str, dict[str, Any]], optimum: dict[str, Any] | None
-) -> Table:
-    known = [facts["objective_unit"]] if facts["objective_unit"] else []
+def _objective_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None) -> Table:
+    known = [facts.objective_unit] if facts.objective_unit else []
     if optimum is not None:
-        known.append(f"true optimum {significant(optimum['value'])}")
+        known.append(f"true optimum {significant(optimum.value)}")
     title = "Objective of the recommended policy" + (f" ({'; '.join(known)})" if known else "")
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("agent", no_wrap=True)
     table.add_column("predicted, 95 % credible", justify="right")
-    again = any(one["value"].get("held_out") for one in advice.values())
+    again = any(one.held_out for one in advice.values())
     table.add_column("simulated again,\n95 % over seeds" if again else "noise-free", justify="right")
     table.add_column("best observed\n(one noisy value)", justify="right")
     table.add_column("policy of the best observed")
     for label, one in advice.items():
-        value = one["value"]
         table.add_row(
             label,
-            _with_interval(value["mean"], value["low"], value["high"], 4),
-            _over_seeds(_held_out(value)) if again else significant(one["expected"]),
-            significant(value["best_observed_value"]),
-            ", ".join(_entries(value["best_observed"])) if value["best_observed"] is not None else "-",
+            _with_interval(one.mean, one.low, one.high, 4),
+            _over_seeds(_held_out(one)) if again else significant(one.expected),
+            significant(one.best_observed_value),
+            ", ".join(_entries(one.best_observed)) if one.best_observed is not None else "-",
         )
     return table
 
 
-def _held_out(value: dict[str, Any]) -> list[float | None]:
+def _held_out(advice: Advice) -> Numbers:
     """The objective of a recommendation on each held-out seed, None where it has no result."""
-    return value["held_out"]["objective"] if value.get("held_out") else []
+    return advice.held_out.objective if advice.held_out else []
 
 
 def _over_seeds(values: Sequence[float | None]) -> str:
@@ -270,10 +248,10 @@ def failure_lines(study: Study) -> list[str]:
     if not failures:
         return []
     first = failures[0]
-    cause = on_one_line(first["error"]) or "no number came back"
+    cause = on_one_line(first.error) or "no number came back"
     return [
         f"{len(failures)} round{'s' if len(failures) > 1 else ''} failed in the simulator; the first: "
-        f"trial {first['trial']}, round {first['round']}, agent {first['agent']}, "
-        f"policy {first['policy'] if first['row'] is None else first['row']}, "
+        f"trial {first.trial}, round {first.round}, agent {first.agent}, "
+        f"policy {first.policy if first.row is None else first.row}, "
         f"seed {study.scenario.seed} of the scenario: {cause}"
     ]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from scenarios.study.records import Advice
 from scenarios.study.study import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 REFERENCE = "gp-ucb"  # whom the gain is measured against
 CONFIDENCE = 0.95
@@ -50,13 +48,13 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
     totals = {spec.label: _totals(frame, spec.label, rounds) for spec in study.scenario.agents}
     known = any(bool(table["regret"].notna().any()) for table in totals.values())
     measure = "regret" if known else "objective"
-    minimise = known or study.environment["sense"] == "minimize"
+    minimise = known or study.environment.sign < 0
     reference = next((spec.label for spec in study.scenario.agents if spec.name == REFERENCE), None)
     again = {label: simulated_again(study, label) for label in totals}
     simple: dict[str, list[float]] = {label: [] for label in totals}
     for advice in study.recommendations():
-        if advice["agent"] in simple and advice["rounds"] == rounds and advice["simple_regret"] is not None:
-            simple[advice["agent"]].append(advice["simple_regret"])
+        if advice.agent in simple and advice.rounds == rounds and advice.simple_regret is not None:
+            simple[advice.agent].append(advice.simple_regret)
     failed = frame.loc[frame["status"] == "failed", "agent"].value_counts()
     table: dict[str, dict[str, Any]] = {}
     for label, total in totals.items():
@@ -88,20 +86,14 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def simulated_again(study: Study, label: str) -> pd.Series:
-    """The objective of an agent's recommendations on held-out seeds, their mean a trial.
+    """The objective of an agent's recommendations on held-out seeds: their mean, by trial.
 
-    Returns
-    -------
-    Series
-        Indexed by trial; without the trials of which nothing is known. A step that failed does not count.
+    A step that failed does not count; trials of which nothing is known are left out.
     """
-    import pandas as pd
-
     found = {
-        one["trial"]: [value for value in again["objective"] if value is not None]
-        for one in study.recommendations()
-        if one["agent"] == label and one["rounds"] == study.scenario.rounds
-        if (again := one["value"].get("held_out"))
+        one.trial: [value for value in one.held_out.objective if value is not None]
+        for one in _complete(study, label)
+        if one.held_out
     }
     means = {trial: float(np.mean(values)) for trial, values in found.items() if values}
     return pd.Series(means, dtype=float)
@@ -110,10 +102,7 @@ def simulated_again(study: Study, label: str) -> pd.Series:
 def paired_difference(agent: pd.Series, reference: pd.Series) -> Interval:
     """The mean over trials of an agent's total minus the reference's, with Student's 95 % interval.
 
-    Parameters
-    ----------
-    agent, reference : Series
-        One total a trial, indexed by trial; trials that one of the two lacks do not count.
+    Totals are indexed by trial; trials that one of the two lacks do not count.
     """
     return mean_interval((agent - reference).dropna().to_numpy(dtype=np.float64))
 
@@ -131,17 +120,9 @@ def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:
 
 
 def mean_interval(values: NDArray[np.float64]) -> Interval:
-    """The mean of values and its 95 % interval by Student's t; nan values do not count.
+    """The mean of values, one a trial, and its 95 % interval by Student's t; nan values do not count.
 
-    Parameters
-    ----------
-    values : (n,) array
-        One value a trial.
-
-    Returns
-    -------
-    dict
-        `mean, low, high`; low and high are None for n < 2, all are None for n = 0.
+    Low and high are None of one value, all three are None of none.
     """
     found = values[np.isfinite(values)]
     if len(found) == 0:
@@ -156,17 +137,8 @@ def mean_interval(values: NDArray[np.float64]) -> Interval:
 def paired_gain(agent: pd.Series, reference: pd.Series, minimise: bool = True) -> Interval:
     """The gain of an agent over the reference in percent, with its 95 % bootstrap interval.
 
-    Parameters
-    ----------
-    agent, reference : Series
-        One total a trial, indexed by trial; trials that one of the two lacks do not count.
-    minimise : bool, default True
-        Whether less is better.
-
-    Returns
-    -------
-    dict
-        `mean, low, high`; 100 times the mean difference over the mean of the reference.
+    100 times the mean difference over the mean of the reference. Totals are indexed by trial; trials that one
+    of the two lacks do not count. With `minimise`, less is better.
     """
     both = agent.dropna().index.intersection(reference.dropna().index)
     ours = agent.loc[both].to_numpy(dtype=np.float64)
@@ -219,21 +191,10 @@ class Curve(NamedTuple):
 
 
 def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
-    """Mean and 95 % band over trials of a cumulative column, by round, for every agent.
+    """Mean and 95 % band over trials of a summed column ("regret" or "objective"), by round and agent.
 
-    Parameters
-    ----------
-    study : Study
-    column : {"regret", "objective"}
-        What is summed over the rounds.
-    average : bool
-        Divide by the round, as in the paper's figure 4.
-
-    Returns
-    -------
-    dict
-        A `Curve` by label. Only complete trials count, unless an agent has none: then the rounds that all
-        its trials have. The band is nan with fewer than two trials.
+    With `average` it is divided by the round, as in the paper's figure 4. Only complete trials count, unless
+    an agent has none: then the rounds that all its trials have. The band is nan with fewer than two trials.
     """
     frame = study.to_dataframe()
     found: dict[str, Curve] = {}
@@ -258,26 +219,26 @@ def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
     return found
 
 
-def typical_advice(study: Study, label: str) -> dict[str, Any] | None:
+def typical_advice(study: Study, label: str) -> Advice | None:
     """An agent's recommendation of its median trial, `None` without a complete trial.
 
     The median by the noise-free value of the recommended policy; where that is unknown, by its value on
     held-out seeds, or else by its predicted value: an agent's typical advice, neither its luckiest nor its
     worst. Of an even number of trials, the better of the middle two.
     """
-    sign = 1.0 if study.environment["sense"] == "minimize" else -1.0
     again = simulated_again(study, label)
 
-    def worth(advice: dict[str, Any]) -> float:
-        value = advice["expected"]
+    def loss(advice: Advice) -> float:
+        value = advice.expected
         if value is None:
-            value = again.get(advice["trial"], advice["value"]["mean"])
-        return sign * value if value is not None else float("inf")
+            value = again.get(advice.trial, advice.mean)
+        return -study.environment.sign * value if value is not None else math.inf
 
-    found = [
-        one
-        for one in study.recommendations()
-        if one["agent"] == label and one["rounds"] == study.scenario.rounds
-    ]
-    found.sort(key=lambda one: (worth(one), one["trial"]))
+    found = sorted(_complete(study, label), key=lambda one: (loss(one), one.trial))
     return found[(len(found) - 1) // 2] if found else None
+
+
+def _complete(study: Study, label: str) -> list[Advice]:
+    """An agent's recommendations after its last rounds."""
+    rounds = study.scenario.rounds
+    return [one for one in study.recommendations() if (one.agent, one.rounds) == (label, rounds)]

@@ -9,21 +9,24 @@ has arrived, together, in one transaction.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from scenarios.study.records import to_json
+from scenarios.study.records import Advice, StoredRound, to_json
 from scenarios.study.store import Store
-from scenarios.trial.sink import History, Message
+from scenarios.trial.sink import Claim, Message, from_wire
+
+# Whose it is (None: this process's own), and what has come; "gone" where a worker has left.
+Entry = tuple[Connection | None, Message | Literal["stop", "gone"]]
+Record = tuple[Connection | None, StoredRound | Advice]
 
 
 class Collector:
@@ -32,9 +35,8 @@ class Collector:
     Parameters
     ----------
     store : Store
-        The study that is written.
     seen : callable
-        Called with every stored round (a mapping of the store's columns).
+        Called with every round that has been stored.
     host : str, optional
         Listen for workers: "" on a socket of this machine alone, else on a free port of this address.
         Default: there are none.
@@ -52,7 +54,7 @@ class Collector:
     def __init__(
         self,
         store: Store,
-        seen: Callable[[Mapping[str, Any]], None],
+        seen: Callable[[StoredRound], None],
         *,
         host: str | None = None,
         stopped: Callable[[], None] = lambda: None,
@@ -60,8 +62,8 @@ class Collector:
         self._store = store
         self._seen = seen
         self._stopped = stopped
-        self._queue: queue.SimpleQueue[tuple[Connection | None, Message] | None] = queue.SimpleQueue()
-        self._owners: dict[tuple[int, str], Connection] = {}
+        self._queue: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
+        self._owners: dict[Claim, Connection] = {}
         self._readers: dict[Connection, threading.Thread] = {}
         self._closing = False
         self.error: BaseException | None = None
@@ -80,20 +82,20 @@ class Collector:
         """The socket's address, for `WorkerSink`; None where no workers are awaited."""
         return None if self._listener is None else self._listener.address
 
-    def claim(self, trial: int, agent: str) -> History | None:
+    def claim(self, trial: int, agent: str) -> list[StoredRound] | None:
         """The stored rounds of an agent's trial, None where the run is to stop."""
         return None if self.stopping else self._store.history(trial, agent)
 
-    def put(self, message: Message) -> None:
-        """Hand over one message from this process."""
+    def put(self, record: StoredRound | Advice) -> None:
+        """Hand over one record from this process."""
         if self.error is not None:
             raise self.error
-        self._queue.put((None, message))
+        self._queue.put((None, record))
 
     def stop(self) -> None:
         """Let the rounds in flight end, and begin no other. May be called by a signal's handler."""
         self.stopping = True
-        self._queue.put((None, {"stop": True}))
+        self._queue.put((None, "stop"))
 
     def __enter__(self) -> Self:
         return self
@@ -140,9 +142,9 @@ class Collector:
             deliver_challenge(connection, self.key)
             answer_challenge(connection, self.key)
             while True:
-                self._queue.put((connection, json.loads(connection.recv_bytes())))
+                self._queue.put((connection, from_wire(connection.recv_bytes())))
         except Exception:  # the worker is done, or dead, or a stranger without the key
-            self._queue.put((connection, {"gone": True}))
+            self._queue.put((connection, "gone"))
 
     def _write(self) -> None:
         going = True
@@ -152,48 +154,44 @@ class Collector:
                 while True:
                     batch.append(self._queue.get_nowait())
             going = None not in batch
-            waiting: list[tuple[Connection | None, Message]] = []
+            waiting: list[Record] = []
             for entry in batch:
                 if entry is not None:
                     self._take(*entry, waiting)
             self._store_batch(waiting)
 
     def _take(
-        self,
-        connection: Connection | None,
-        message: Message,
-        waiting: list[tuple[Connection | None, Message]],
+        self, connection: Connection | None, message: Message | Literal["stop", "gone"], waiting: list[Record]
     ) -> None:
         """Answer a message, or leave it waiting to be stored with others."""
-        if "claim" in message and connection is not None:
-            self._store_batch(waiting)
-            waiting.clear()
-            trial, agent = message["claim"]
-            before = self._owners.get((trial, agent))
-            if before is not None and before is not connection:
-                _cut(before)
-            self._owners[trial, agent] = connection
-            stop = self.stopping or self.error is not None
-            answer = None if stop else self._store.history(trial, agent)
-            _send(connection, to_json({"history": answer}).encode())
-        elif "stop" in message:
+        if message == "stop":
             for owner in set(self._owners.values()):
                 _send(owner, b"stop")
             self._stopped()
-        elif "gone" in message and connection is not None:
+        elif connection is not None and message == "gone":
             self._readers.pop(connection, None)
             self._owners = {key: one for key, one in self._owners.items() if one is not connection}
             connection.close()
-        elif connection is None or self._owners.get(_trial_of(message)) is connection:
+        elif connection is not None and isinstance(message, Claim):
+            self._store_batch(waiting)
+            waiting.clear()
+            before = self._owners.get(message)
+            if before is not None and before is not connection:
+                _cut(before)
+            self._owners[message] = connection
+            stop = self.stopping or self.error is not None
+            _send(connection, to_json(None if stop else self._store.history(*message)).encode())
+        elif isinstance(message, StoredRound | Advice) and (
+            connection is None or self._owners.get(Claim(message.trial, message.agent)) is connection
+        ):
             waiting.append((connection, message))
 
-    def _store_batch(self, entries: list[tuple[Connection | None, Message]]) -> None:
+    def _store_batch(self, entries: list[Record]) -> None:
         if not entries or self.error is not None:
             return
-        rounds = [message["round"] for _, message in entries if "round" in message]
-        advice = [message["recommendation"] for _, message in entries if "recommendation" in message]
+        rounds = [record for _, record in entries if isinstance(record, StoredRound)]
         try:
-            self._store.add(rounds, advice)
+            self._store.add(rounds, [record for _, record in entries if isinstance(record, Advice)])
             for record in rounds:
                 self._seen(record)
         except BaseException as error:
@@ -203,14 +201,9 @@ class Collector:
             for owner in set(self._owners.values()):  # who ignores it, in the background, sees them end
                 _cut(owner)
             return
-        for connection, message in entries:
-            if connection is not None and "recommendation" in message:
+        for connection, advice in entries:
+            if connection is not None and isinstance(advice, Advice):
                 _send(connection, b"stored")
-
-
-def _trial_of(message: Message) -> tuple[int, str]:
-    record = message.get("round") or message["recommendation"]
-    return record["trial"], record["agent"]
 
 
 def _send(connection: Connection, data: bytes) -> None:

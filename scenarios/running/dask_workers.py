@@ -27,20 +27,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @contextlib.contextmanager
 def cluster(scheduler: str | None, jobs: int) -> Iterator[Dask]:
-    """Connect to a Dask scheduler, or start a local one with `jobs` workers.
-
-    Parameters
-    ----------
-    scheduler : str or None
-        Its address, such as "tcp://10.0.0.1:8786"; None starts one on this machine, on loopback.
-    jobs : int
-        Workers of a local cluster. Without meaning for one that is there already.
-
-    Raises
-    ------
-    UserError
-        Dask is not installed, or no scheduler answers at the address.
-    """
+    """Connect to a Dask scheduler (tcp://10.0.0.1:8786, say), or start one here, with `jobs` workers."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -68,14 +55,7 @@ def cluster(scheduler: str | None, jobs: int) -> Iterator[Dask]:
 
 
 class Dask:
-    """The workers of a Dask cluster; a `scenarios.running.local_workers.Workforce`.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    jobs : int
-        Processes that this process may use itself, to learn kernels.
-    """
+    """The workers of a Dask cluster, a `Workforce`; its `jobs` are of this process, to learn kernels."""
 
     def __init__(self, client: Any, jobs: int) -> None:
         from distributed.comm import get_address_host
@@ -86,7 +66,7 @@ class Dask:
         self.host: str | None = get_ip(get_address_host(client.scheduler.address))
 
     def spread(self, calls: Iterable[Any]) -> Iterator[Any]:
-        """Yield the results of calls in the order in which they end; see `Workforce`."""
+        """Yield the results of calls in the order in which they end."""
         from distributed import CancelledError, KilledWorker, as_completed
 
         futures = [

@@ -30,8 +30,7 @@ class Interrupts:
     ask : callable
         Asks the run to stop; called by the first interrupt.
     urgent : callable, optional
-        Tells whether there is a reason to stop at once even so. The second interrupt always does, by
-        KeyboardInterrupt.
+        Whether to stop at once even so, by KeyboardInterrupt. The second interrupt always does.
 
     Attributes
     ----------

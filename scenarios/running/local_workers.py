@@ -41,10 +41,7 @@ class Workforce(Protocol):
     def spread(self, calls: Iterable[Any]) -> Iterator[Any]:
         """Yield the results of calls, made by `call`, in the order in which they end.
 
-        Raises
-        ------
-        WorkersDied
-            Some calls were not finished.
+        `WorkersDied` where some were not finished.
         """
 
 
@@ -56,7 +53,7 @@ class Processes:
         self.host = "" if jobs > 1 else None
 
     def spread(self, calls: Iterable[Any]) -> Iterator[Any]:
-        """Yield the results of calls in the order in which they end; see `Workforce`."""
+        """Yield the results of calls in the order in which they end."""
         return spread(calls, self.jobs)
 
 
@@ -66,13 +63,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
-    """Yield the results of calls in the order in which they end, over `jobs` worker processes.
-
-    Raises
-    ------
-    WorkersDied
-        A worker process was killed, or ran out of memory.
-    """
+    """Yield the results of calls in the order in which they end, over `jobs` worker processes."""
     if jobs == 1:
         for function, arguments, options in calls:
             yield function(*arguments, **options)
@@ -114,11 +105,11 @@ def workers(jobs: int) -> Iterator[None]:
 
 
 def _nothing() -> None:
-    """Be called."""
+    pass
 
 
 def _begin() -> dict[str, Any]:
-    """What joblib is told about the beginning of a worker."""
+    """How joblib begins a worker."""
     return {"initializer": _start_worker, "initargs": (os.getpid(),)}
 
 

@@ -7,17 +7,18 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TextIO
 
 from scenarios.numbers import duration, significant
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+    from scenarios.study.records import StoredRound
 
-Told = Callable[[str], None]  # adds to what is shown of a stage: "group 2 of 5 done"
+
+Say = Callable[[str], None]  # adds to what is shown of a stage: "group 2 of 5 done"
 
 _SLOW = 2.0  # seconds after which a stage is worth a line
 _EVERY = 10.0  # seconds between plain lines
@@ -25,19 +26,21 @@ _ENOUGH = 10  # rounds after which the time left can be told
 _ENDING = "recommending, and simulating again"
 
 
-class Progress(Protocol):
-    """What a run calls; every method may be called from any thread."""
+class Progress:
+    """What a run tells while it runs; this one shows nothing. Any method may be called from any thread."""
 
-    def stage(self, text: str) -> AbstractContextManager[Told]:
+    @contextlib.contextmanager
+    def stage(self, text: str) -> Iterator[Say]:
         """Show that a piece of work before the first round goes on, for as long as the context lasts.
 
         The context's value is a function that adds a detail in words.
         """
+        yield lambda detail: None
 
-    def start(self, name: str, total: int, done: int, sense: str) -> None:
-        """Begin to count rounds: `done` of `total` are stored already."""
+    def start(self, name: str, total: int, done: int, sign: float) -> None:
+        """Begin to count rounds: `done` of `total` are stored already; the best one is so by `sign`."""
 
-    def seen(self, record: Mapping[str, Any]) -> None:
+    def seen(self, record: StoredRound) -> None:
         """Count a round that has been stored."""
 
     def note(self, text: str) -> None:
@@ -45,26 +48,6 @@ class Progress(Protocol):
 
     def stop(self) -> None:
         """End the display."""
-
-
-class Silent:
-    """Shows nothing."""
-
-    def stage(self, text: str) -> AbstractContextManager[Told]:
-        """Do nothing."""
-        return contextlib.nullcontext(lambda detail: None)
-
-    def start(self, name: str, total: int, done: int, sense: str) -> None:
-        """Do nothing."""
-
-    def seen(self, record: Mapping[str, Any]) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""
-
-    def stop(self) -> None:
-        """Do nothing."""
 
 
 class _Counter:
@@ -76,21 +59,19 @@ class _Counter:
         self._best: dict[str, float] = {}
         self._times: deque[float] = deque(maxlen=1000)  # when the last rounds came
 
-    def begin(self, name: str, total: int, done: int, sense: str) -> None:
-        self.name, self.total, self.done = name, total, done
+    def begin(self, name: str, total: int, done: int, sign: float) -> None:
+        self.name, self.total, self.done, self._sign = name, total, done, sign
         self._times.clear()
-        self._sign = 1.0 if sense == "minimize" else -1.0
 
-    def count(self, record: Mapping[str, Any]) -> None:
+    def count(self, record: StoredRound) -> None:
         self.done += 1
         self._times.append(time.monotonic())
-        self.failed += record["status"] == "failed"
+        self.failed += record.status == "failed"
         # The noise-free value where it is known: the best of noisy values is luck.
-        value = record["expected"] if _known(record["expected"]) else record["objective"]
-        if record["status"] != "failed" and _known(value):
-            agent = record["agent"]
-            best = self._best.get(agent, value)
-            self._best[agent] = min(best, value, key=lambda one: self._sign * one)
+        value = record.expected if _known(record.expected) else record.objective
+        if record.status != "failed" and value is not None and _known(value):
+            best = self._best.get(record.agent, value)
+            self._best[record.agent] = max(best, value, key=lambda one: self._sign * one)
 
     def left(self) -> str:
         """What is left in words: the time, at the pace of the later half of the rounds seen.
@@ -111,11 +92,11 @@ class _Counter:
         return f", {self.failed} failed" if self.failed else ""
 
 
-def _known(value: Any) -> bool:
+def _known(value: float | None) -> bool:
     return value is not None and value == value
 
 
-class PlainLines:
+class PlainLines(Progress):
     """Writes a line now and then: where there is no terminal.
 
     Parameters
@@ -134,41 +115,38 @@ class PlainLines:
         self._active = False
         self._ending: threading.Timer | None = None
 
-    def stage(self, text: str) -> AbstractContextManager[Told]:
-        """Write a line once the work takes over two seconds, and one when it ends."""
-        return self._stage(text)
-
     @contextlib.contextmanager
-    def _stage(self, text: str) -> Iterator[Told]:
+    def stage(self, text: str) -> Iterator[Say]:
+        """Write a line once the work takes over two seconds, and one when it ends."""
         began = time.monotonic()
         timer = threading.Timer(_SLOW, self._line, (f"{text} ...",))
         timer.daemon = True
         timer.start()
         last = began
 
-        def told(detail: str) -> None:
+        def say(detail: str) -> None:
             nonlocal last
             if time.monotonic() - last >= self._every:
                 last = time.monotonic()
                 self._line(f"{text}: {detail}")
 
         try:
-            yield told
+            yield say
         finally:
             timer.cancel()
         if time.monotonic() - began > _SLOW:
             self._line(f"{text}: done in {duration(time.monotonic() - began)}")
 
-    def start(self, name: str, total: int, done: int, sense: str) -> None:
+    def start(self, name: str, total: int, done: int, sign: float) -> None:
         """Write how much there is to do."""
-        self._counter.begin(name, total, done, sense)
+        self._counter.begin(name, total, done, sign)
         self._active = True
         self._last = time.monotonic()
         known = f", {done} stored already" if done else ""
         self._line(f"{name}: {total} rounds{known}")
         self._watch_end()
 
-    def seen(self, record: Mapping[str, Any]) -> None:
+    def seen(self, record: StoredRound) -> None:
         """Write a line if the last one is some seconds old."""
         counter = self._counter
         counter.count(record)
@@ -206,7 +184,7 @@ class PlainLines:
             print(text, file=self._stream, flush=True)
 
 
-class LiveDisplay:
+class LiveDisplay(Progress):
     """A bar with rounds done, the time left and the best value so far by agent, on a terminal."""
 
     def __init__(self) -> None:
@@ -228,12 +206,9 @@ class LiveDisplay:
         )
         self._task: TaskID | None = None
 
-    def stage(self, text: str) -> AbstractContextManager[Told]:
-        """Show a spinner and the seconds that have passed."""
-        return self._stage(text)
-
     @contextlib.contextmanager
-    def _stage(self, text: str) -> Iterator[Told]:
+    def stage(self, text: str) -> Iterator[Say]:
+        """Show a spinner and the seconds that have passed."""
         from rich.progress import Progress as RichProgress
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -245,13 +220,13 @@ class LiveDisplay:
         if time.monotonic() - began > _SLOW:
             self._console.print(f"{text}: done in {duration(time.monotonic() - began)}", style="dim")
 
-    def start(self, name: str, total: int, done: int, sense: str) -> None:
+    def start(self, name: str, total: int, done: int, sign: float) -> None:
         """Show the bar."""
-        self._counter.begin(name, total, done, sense)
+        self._counter.begin(name, total, done, sign)
         self._task = self._bar.add_task(name, total=total, completed=done, left=self._counter.left(), best="")
         self._bar.start()
 
-    def seen(self, record: Mapping[str, Any]) -> None:
+    def seen(self, record: StoredRound) -> None:
         """Move the bar by one round."""
         counter = self._counter
         counter.count(record)
@@ -282,5 +257,5 @@ class LiveDisplay:
 def choose(quiet: bool) -> Progress:
     """The display that fits: none if `quiet`, a live one on a terminal, else plain lines."""
     if quiet:
-        return Silent()
+        return Progress()
     return LiveDisplay() if sys.stderr.isatty() else PlainLines()

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import datetime
+import logging
+import signal
 import sqlite3
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from policyloop.messages import on_one_line
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import StudyInterrupted, UserError
-from scenarios.running.dispatch import Share, finish, log, trials_of, unfinished, workforce, world_key
+from scenarios.running.collector import Collector
+from scenarios.running.dispatch import hand_out, workforce
+from scenarios.running.interrupts import Interrupts
 from scenarios.running.local_workers import WorkersDied, Workforce, call, workers
-from scenarios.running.progress import Progress, Silent
+from scenarios.running.progress import Progress
 from scenarios.study.compatibility import refuse_changes
-from scenarios.study.facts import _versions, describe
-from scenarios.study.reading import read_meta, read_progress, read_worlds
+from scenarios.study.reading import read_advised, read_meta, read_progress, read_worlds
+from scenarios.study.records import Facts, StoredRound, WorldRecord
 from scenarios.study.store import Store
 from scenarios.study.study import Study
-from scenarios.trial import building, check
-from scenarios.trial.world import find_optimum, learn_priors, learn_world
+from scenarios.study.versions import versions
+from scenarios.trial.building import needed_priors, world_seed
+from scenarios.trial.check import refuse_mistakes
+from scenarios.trial.trial import Trial
+from scenarios.trial.world import World, Worlds, world_key
 
-if TYPE_CHECKING:
-    from simulators import Environment
+GIVE_UP = 3
+"""Deaths of workers, without a stored round in between, after which a run ends."""
+
+log = logging.getLogger("policyloop")
 
 
 def run(
@@ -36,7 +44,7 @@ def run(
     progress: Progress | None = None,
     backend: str = "loky",
     scheduler: str | None = None,
-    share: Share = (1, 1),
+    share: tuple[int, int] = (1, 1),
 ) -> Study:
     """Run every trial of every agent of a scenario, and store the study.
 
@@ -82,108 +90,215 @@ def run(
     if n > scenario.trials:
         raise UserError(f"command line: --share = {k}/{n}; accepted: N up to {scenario.trials}, the trials")
     path = Path(out)
-    show = progress or Silent()
-    environment = check.check(scenario)
-    with workforce(backend, scheduler, jobs) as force_of_workers:
+    progress = progress or Progress()
+    worlds = Worlds(scenario)
+    refuse_mistakes(worlds.of(1))
+    with workforce(backend, scheduler, jobs) as found:
         store = Store(path, resume=resume, force=force)
         try:
-            _run(store, scenario, environment, force_of_workers, show, share)
+            Run(scenario, store, worlds, found, progress, share).complete()
         finally:
-            show.stop()
+            progress.stop()
     return Study(path)
 
 
-def _run(
-    store: Store, scenario: Scenario, environment: Environment, force: Workforce, show: Progress, share: Share
-) -> None:
-    """Do the work of `run` with an open store, and close it."""
-    stored = 0
+@dataclass
+class Run:
+    """A run of a scenario without mistakes into an open study.
 
-    def seen(record: Mapping[str, Any]) -> None:
-        nonlocal stored
-        stored += 1
-        if record["status"] == "failed":
-            where = f"{record['agent']}, trial {record['trial']}, round {record['round']}"
-            log.info("%s failed: %s", where, record["error"])
-        show.seen(record)
+    Attributes
+    ----------
+    share : (int, int)
+        k and n of the trials that are run: k, k + n, k + 2n, ..
+    stored : int
+        Rounds that the study holds.
+    """
 
-    try:
-        _open(store, scenario, environment)
-        done = read_progress(store.read())
-        stored = sum(done.values())
-        log.info("%s: %d rounds are stored in %s", scenario.name, stored, store.path)
-        worlds = _learn_worlds(store, scenario, environment, force, show, share)
-        if unfinished(store, scenario, share):
-            trials = trials_of(scenario, share)
-            total = scenario.rounds * len(trials) * len(scenario.agents)
-            there = sum(count for (trial, _), count in done.items() if trial in trials)
-            show.start(scenario.name, total, there, environment.sense)
-            finish(store, scenario, worlds, force, show, seen, share)
-        log.info("%s: finished with %d rounds in %s", scenario.name, stored, store.path)
-    except KeyboardInterrupt:
-        log.info("%s: stopped with %d rounds in %s", scenario.name, stored, store.path)
-        raise StudyInterrupted(stored) from None
-    except sqlite3.Error as error:
-        reason = "another program holds it locked" if "locked" in str(error) else on_one_line(error)
-        raise OSError(f"{store.path}: {reason}; what was stored before is kept") from error
-    finally:
-        store.close(discard=not store.paid)
+    scenario: Scenario
+    store: Store
+    worlds: Worlds
+    workforce: Workforce
+    progress: Progress
+    share: tuple[int, int]
+    stored: int = 0
+
+    @property
+    def trials(self) -> range:
+        """The trials that are run."""
+        k, n = self.share
+        return range(k, self.scenario.trials + 1, n)
+
+    def complete(self) -> None:
+        """Do all that is not done yet, and close the store."""
+        name, store = self.scenario.name, self.store
+        try:
+            facts = self._begin()
+            done = read_progress(store.read())
+            self.stored = sum(done.values())
+            log.info("%s: %d rounds are stored in %s", name, self.stored, store.path)
+            learned = self._learn_worlds()
+            if self._unfinished():
+                total = self.scenario.rounds * len(self.trials) * len(self.scenario.agents)
+                there = sum(count for (trial, _), count in done.items() if trial in self.trials)
+                self.progress.start(name, total, there, facts.sign)
+                self._finish(learned)
+            log.info("%s: finished with %d rounds in %s", name, self.stored, store.path)
+        except KeyboardInterrupt:
+            log.info("%s: stopped with %d rounds in %s", name, self.stored, store.path)
+            raise StudyInterrupted(self.stored) from None
+        except sqlite3.Error as error:
+            reason = "another program holds it locked" if "locked" in str(error) else on_one_line(error)
+            raise OSError(f"{store.path}: {reason}; what was stored before is kept") from error
+        finally:
+            store.close(discard=not store.paid)
+
+    def _begin(self) -> Facts:
+        """Write a new study's facts, or check that a stored one goes with the scenario."""
+        scenario, store = self.scenario, self.store
+        now, packages = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), versions()
+        facts = Facts.of(self.worlds.of(1).environment)
+        meta = read_meta(store.read())
+        if "scenario" in meta:
+            refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))
+        else:
+            meta = {"created": now, "versions": packages, "environment": facts._asdict()}
+        store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
+        store.log_run(now, packages)
+        return facts
+
+    def _learn_worlds(self) -> dict[str, WorldRecord]:
+        """Learn and store the kernels and the optimum of every world that is not stored yet."""
+        scenario, progress, store = self.scenario, self.progress, self.store
+        learned = read_worlds(store.read())
+        environment = self.worlds.of(1).environment
+        needed = needed_priors(scenario, environment)
+        first: dict[str, int] = {}  # trial of a world
+        for trial in self.trials:
+            first.setdefault(world_key(scenario, trial), trial)
+        missing = [
+            trial
+            for key, trial in first.items()
+            if key not in learned or not needed <= set(learned[key].priors)
+        ]
+        if len(missing) == 1:
+            world = self.worlds.of(missing[0])
+            prior = scenario.prior
+            origin = f"{prior.samples} samples" if prior.source == "samples" else f"the {prior.source}"
+            side_by_side = min(self.workforce.jobs, len(environment.groups)) if needed else 1
+            with progress.stage(f"learning the kernels from {origin}") as say, workers(side_by_side):
+                priors = world.priors(say, side_by_side)
+            with progress.stage("searching the true optimum"):
+                optimum = world.optimum()
+            store.set_world(world.key, WorldRecord(world_seed(scenario, world.trial), priors, optimum))
+        elif missing:
+            calls = [call(_learned, scenario, trial) for trial in missing]
+            with progress.stage(f"learning the kernels and the optimum of {len(missing)} worlds") as say:
+                try:
+                    for count, (key, record) in enumerate(self.workforce.spread(calls), start=1):
+                        say(f"{count} done")
+                        store.set_world(key, record)
+                except WorkersDied:
+                    if read_worlds(store.read()) == learned:
+                        raise
+                    progress.note("a worker died; its worlds are handed to another")
+                    return self._learn_worlds()
+        return read_worlds(store.read())
+
+    def _unfinished(self) -> list[tuple[int, str]]:
+        """The (trial, agent) pairs that lack rounds or the recommendation after the last one."""
+        rounds = self.scenario.rounds
+        done, advised = read_progress(self.store.read()), read_advised(self.store.read())
+        return [
+            (trial, label)
+            for trial in self.trials
+            for label in self.scenario.labels
+            if done.get((trial, label), 0) < rounds or advised.get((trial, label)) != rounds
+        ]
+
+    def _finish(self, learned: dict[str, WorldRecord]) -> None:
+        """Run all that is unfinished; what dead workers leave is handed to others.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C. After the first one the rounds in flight have ended, and are stored.
+        WorkersDied
+            Workers died again and again, and nothing was stored in between.
+        """
+        scenario, deaths = self.scenario, 0
+        while todo := self._unfinished():
+            before = self._count()
+            children = max(1, min(scenario.batch, self.workforce.jobs // len(todo)))
+            died = self._attempt(
+                [
+                    Trial(scenario, trial, label, learned[world_key(scenario, trial)], children)
+                    for trial, label in todo
+                ]
+            )
+            if died is None:
+                return
+            deaths = deaths + 1 if self._count() == before else 1
+            where = self._in_flight()
+            if deaths == GIVE_UP:
+                died.add_note(f"it happened {GIVE_UP} times in a row{where}{self._remedy()}")
+                raise died
+            log.info("%s%s; its rounds are handed to another", died, where)
+            self.progress.note(f"{died}{where}; its rounds are handed to another")
+
+    def _attempt(self, trials: list[Trial]) -> WorkersDied | None:
+        """Run trials; how workers died, None where all is done."""
+
+        def stopped() -> None:
+            again = "Ctrl-C again" if interrupts.asked == signal.SIGINT else "a second SIGTERM"
+            self.progress.note(f"finishing the rounds in flight; {again} stops at once")
+
+        collector = Collector(self.store, self._seen, host=self.workforce.host, stopped=stopped)
+        interrupts = Interrupts(collector.stop, urgent=lambda: collector.error is not None)
+        died: WorkersDied | None = None
+        try:
+            with interrupts, collector:
+                try:
+                    hand_out(trials, self.worlds, self.workforce, collector)
+                except WorkersDied as error:
+                    died = error
+        except BaseException:  # where writing has failed, everything else follows from that
+            if collector.error is None:
+                raise
+        if collector.error is not None:
+            raise collector.error
+        if interrupts.asked:
+            raise KeyboardInterrupt
+        return died
+
+    def _seen(self, record: StoredRound) -> None:
+        """Count a round that has been stored."""
+        self.stored += 1
+        if record.status == "failed":
+            where = f"{record.agent}, trial {record.trial}, round {record.round}"
+            log.info("%s failed: %s", where, record.error)
+        self.progress.seen(record)
+
+    def _count(self) -> int:
+        return sum(read_progress(self.store.read()).values())
+
+    def _in_flight(self) -> str:
+        """In words which trials worker processes were in; they begin them in order."""
+        if self.workforce.host != "":  # a cluster has workers that nobody here counts
+            return ""
+        found = self._unfinished()[: self.workforce.jobs]
+        trials = [f"trial {trial} of {label}" for trial, label in found]
+        return f" (in {' or '.join(trials)})" if trials else ""
+
+    def _remedy(self) -> str:
+        if self.scenario.environment.limited:
+            return ""
+        return (
+            "; with step_seconds in [environment], or --step-timeout, child processes take the steps, and "
+            "the death of one costs its round alone"
+        )
 
 
-def _open(store: Store, scenario: Scenario, environment: Environment) -> None:
-    """Write a new study's facts, or check that a stored one goes with the scenario."""
-    now, versions = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), _versions()
-    meta = read_meta(store.read())
-    if "scenario" in meta:
-        refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))
-    else:
-        meta = {"created": now, "versions": versions, "environment": describe(environment)}
-    store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
-    store.log_run(now, versions)
-
-
-def _learn_worlds(
-    store: Store,
-    scenario: Scenario,
-    environment: Environment,
-    force: Workforce,
-    show: Progress,
-    share: Share,
-) -> dict[str, dict[str, Any]]:
-    """Learn and store the kernels and the optimum of every world that is not stored yet."""
-    worlds = read_worlds(store.read())
-    needed = building.needed_priors(scenario, environment)
-    trials = {world_key(scenario, trial): trial for trial in reversed(trials_of(scenario, share))}
-    missing = [
-        (key, trial)
-        for key, trial in sorted(trials.items(), key=lambda item: item[1])
-        if key not in worlds or not needed <= set(worlds[key]["priors"])
-    ]
-    if len(missing) == 1:
-        key, trial = missing[0]
-        prior = scenario.prior
-        origin = f"{prior.samples} samples" if prior.source == "samples" else f"the {prior.source}"
-        side_by_side = min(force.jobs, len(environment.groups)) if needed else 1
-        with show.stage(f"learning the kernels from {origin}") as told, workers(side_by_side):
-            priors = learn_priors(scenario, trial, told, side_by_side)
-        with show.stage("searching the true optimum"):
-            optimum = find_optimum(scenario, trial)
-        store.set_world(key, building.world_seed(scenario, trial), priors, optimum)
-    elif missing:
-        data, source = scenario.model_dump(mode="json"), scenario.source
-        calls = [call(_learn_keyed, key, data, source, trial) for key, trial in missing]
-        with show.stage(f"learning the kernels and the optimum of {len(missing)} worlds") as told:
-            try:
-                for count, (key, world) in enumerate(force.spread(calls), start=1):
-                    told(f"{count} done")
-                    store.set_world(key, world["seed"], world["priors"], world["optimum"])
-            except WorkersDied:
-                if read_worlds(store.read()) == worlds:
-                    raise
-                show.note("a worker died; its worlds are handed to another")
-                return _learn_worlds(store, scenario, environment, force, show, share)
-    return read_worlds(store.read())
-
-
-def _learn_keyed(key: str, data: Mapping[str, Any], source: str, trial: int) -> tuple[str, dict[str, Any]]:
-    return key, learn_world(data, source, trial)
+def _learned(scenario: Scenario, trial: int) -> tuple[str, WorldRecord]:
+    """What a worker learns of the world of a trial, and the key to store it under."""
+    world = World.of(scenario, trial)
+    return world.key, world.learned()

@@ -15,31 +15,24 @@ _LIMITS = {"step_seconds", "step_megabytes"}  # they decide what fails, not what
 def refuse_changes(stored: Scenario, now: Scenario, where: str) -> None:
     """Check that a scenario goes on with a stored one: rounds, trials and agents may only grow.
 
-    Raises
-    ------
-    UserError
-        One line with every difference.
+    UserError, one line with every change, where it does not.
     """
-    changes = []
+    found = []
     for name in ("rounds", "trials"):
         if getattr(now, name) < getattr(stored, name):
-            changes.append(
-                f"{name}: {getattr(stored, name)} stored, {getattr(now, name)} now (may only grow)"
-            )
+            found.append(f"{name}: {getattr(stored, name)} stored, {getattr(now, name)} now (may only grow)")
     for spec in stored.agents:
         if spec.label not in now.labels:
-            changes.append(f"agents: {spec.label} is stored, but not in the scenario now")
+            found.append(f"agents: {spec.label} is stored, but not in the scenario now")
         else:
-            changes += _changes(spec.model_dump(), now.agent(spec.label).model_dump(), f"agents {spec.label}")
-    changes += differences(stored, now)
-    if changes:
-        raise UserError(
-            f"{where}: holds another scenario, --resume cannot go on with it: {'; '.join(changes)}"
-        )
+            found += _changes(spec.model_dump(), now.agent(spec.label).model_dump(), f"agents {spec.label}")
+    found += changes(stored, now)
+    if found:
+        raise UserError(f"{where}: holds another scenario, --resume cannot go on with it: {'; '.join(found)}")
 
 
-def differences(stored: Scenario, now: Scenario) -> list[str]:
-    """In words where two scenarios differ in more than words, limits, rounds, trials and agents."""
+def changes(stored: Scenario, now: Scenario) -> list[str]:
+    """In words what has changed in a scenario, besides its words, limits, rounds, trials and agents."""
     skip: dict[str, Any] = dict.fromkeys(_MAY_DIFFER | {"rounds", "trials", "agents"}, True)
     skip["environment"] = _LIMITS
     return _changes(stored.model_dump(exclude=skip), now.model_dump(exclude=skip), "")

@@ -64,13 +64,7 @@ def upgrade(connection: sqlite3.Connection) -> None:
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Open a study file that exists, check that it is one of ours, and see to its schema.
-
-    Raises
-    ------
-    UserError
-        The file is missing, a folder, foreign, damaged, or from a newer policyloop.
-    """
+    """Open a study file that exists, check that it is one of ours, and see to its schema."""
     refuse_folder(path)
     if not path.is_file():
         raise UserError(
@@ -122,7 +116,7 @@ def refuse_folder(path: Path) -> None:
 
 
 def damage(connection: sqlite3.Connection) -> str:
-    """Look at every page of a study; return what is wrong with the first bad one, "" if none is."""
+    """What is wrong with the first bad page of a study, "" if none is; all are looked at."""
     try:
         found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.Error as error:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
-from scenarios.study.compatibility import differences
+from scenarios.study.compatibility import changes
+from scenarios.study.records import Advice, StoredRound, WorldRecord
 from scenarios.study.store import new_study
 from scenarios.study.study import Study, check_target
 
-_TIMES = ("seconds", "step_seconds")
-
-Rounds = dict[tuple[int, str, int], dict[str, Any]]
+Rounds = dict[tuple[int, str, int], StoredRound]
 
 
 def merge(studies: Sequence[str | Path], out: str | Path, *, force: bool = False) -> Study:
@@ -47,26 +45,26 @@ def merge(studies: Sequence[str | Path], out: str | Path, *, force: bool = False
     scenario = parts[0].scenario
     for part in parts[1:]:
         scenario = _joined(scenario, part.scenario, str(part.path))
-    worlds: dict[str, dict[str, Any]] = {}
+    worlds: dict[str, WorldRecord] = {}
     rounds: Rounds = {}
     for part in parts:
         _add_worlds(worlds, part)
         _add_rounds(rounds, part)
-    advice: dict[tuple[int, str], dict[str, Any]] = {}
+    advice: dict[tuple[int, str], Advice] = {}
     for part in parts:
         for one in part.recommendations():
-            known = advice.get((one["trial"], one["agent"]))
-            if known is None or known["rounds"] < one["rounds"]:
-                advice[one["trial"], one["agent"]] = one
+            known = advice.get((one.trial, one.agent))
+            if known is None or known.rounds < one.rounds:
+                advice[one.trial, one.agent] = one
     meta = {**parts[0].meta, "scenario": scenario.model_dump(mode="json")}
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     with new_study(target, force=force) as store:
         store.set_meta({**meta, "merged": {"when": now, "from": [part.path.name for part in parts]}})
         for part in parts:
-            for one in part.runs:
-                store.log_run(one["began"], one["versions"])
+            for run in part.runs:
+                store.log_run(run["began"], run["versions"])
         for key, world in worlds.items():
-            store.set_world(key, world["seed"], world["priors"], world["optimum"])
+            store.set_world(key, world)
         store.add(rounds.values(), advice.values())
     return Study(target)
 
@@ -79,21 +77,21 @@ def _joined(one: Scenario, other: Scenario, where: str) -> Scenario:
         "trials": max(one.trials, other.trials),
         "agents": [*one.agents, *(spec for spec in other.agents if spec.label not in common)],
     }
-    changes = differences(one, other)
+    found = changes(one, other)
     for label in common:
         if one.agent(label) != other.agent(label):
-            changes.append(f"agents {label}: {one.agent(label)!r} and {other.agent(label)!r}")
-    if changes:
-        raise UserError(f"{where}: holds another scenario than the first study: {'; '.join(changes)}")
+            found.append(f"agents {label}: {one.agent(label)!r} and {other.agent(label)!r}")
+    if found:
+        raise UserError(f"{where}: holds another scenario than the first study: {'; '.join(found)}")
     return one.model_copy(update=grown)
 
 
-def _add_worlds(worlds: dict[str, dict[str, Any]], part: Study) -> None:
+def _add_worlds(worlds: dict[str, WorldRecord], part: Study) -> None:
     for key, world in part.worlds.items():
-        known = worlds.setdefault(key, {**world, "priors": {}})
-        same = known["seed"] == world["seed"] and known["optimum"] == world["optimum"]
-        for name, prior in world["priors"].items():
-            same = same and known["priors"].setdefault(name, prior) == prior
+        known = worlds.setdefault(key, world._replace(priors={}))
+        same = (known.seed, known.optimum) == (world.seed, world.optimum)
+        for name, prior in world.priors.items():
+            same = same and known.priors.setdefault(name, prior) == prior
         if not same:
             raise UserError(
                 f"{part.path}: its kernels or its optimum (world {key}) are not those of the studies before: "
@@ -104,13 +102,9 @@ def _add_worlds(worlds: dict[str, dict[str, Any]], part: Study) -> None:
 
 def _add_rounds(rounds: Rounds, part: Study) -> None:
     for one in part.rounds():
-        key = one["trial"], one["agent"], one["round"]
-        if _content(rounds.setdefault(key, one)) != _content(one):
+        known = rounds.setdefault((one.trial, one.agent, one.round), one)
+        if known._replace(seconds=one.seconds, step_seconds=one.step_seconds) != one:
             raise UserError(
-                f"{part.path}: round {one['round']} of {one['agent']} in trial {one['trial']} differs from "
+                f"{part.path}: round {one.round} of {one.agent} in trial {one.trial} differs from "
                 "that of the studies before; equal scenarios give equal rounds only with equal packages"
             )
-
-
-def _content(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in _TIMES}

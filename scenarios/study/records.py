@@ -1,16 +1,256 @@
-"""Rounds and optima as plain data (JSON), and back, without the loss of a bit."""
+"""What a study stores, as plain data (JSON): rounds, recommendations, worlds, and the environment's facts.
+
+On the way from a worker to the study and back no bit is lost; nan is None once it is stored.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 import bridges
+
+if TYPE_CHECKING:
+    from optimizer.agents.agent import Recommendation
+    from simulators import Environment
+
+
+ALL_TRIALS = "all"  # the key of the world that all trials share
+
+Numbers = list[float | None]
+
+
+class StoredRound(NamedTuple):
+    """A round of an agent's trial: `bridges.Round` as it is stored, a field a column."""
+
+    trial: int
+    agent: str
+    round: int
+    policy: list[float]
+    row: int | None
+    outcomes: Numbers
+    noise_variance: Numbers | None
+    objective: float | None
+    expected: float | None
+    regret: float | None
+    seconds: float
+    step_seconds: float
+    status: Literal["ok", "partial", "failed"]
+    error: str
+
+    @classmethod
+    def of(cls, trial: int, agent: str, one: bridges.Round) -> StoredRound:
+        """A round of the loop."""
+        return cls(trial, agent, **plain(one))
+
+    def columns(self) -> tuple[Any, ...]:
+        """As stored, by `ROUND_COLUMNS`: lists are texts."""
+        return tuple(to_json(value) if isinstance(value, list) else value for value in self)
+
+    @classmethod
+    def stored(cls, columns: Sequence[Any]) -> StoredRound:
+        """The round whose `columns` these are; ValueError or TypeError where they cannot be."""
+        values = dict(zip(ROUND_COLUMNS, columns, strict=True))
+        for name in JSON_COLUMNS:
+            values[name] = None if values[name] is None else json.loads(values[name])
+            _check_numbers(values[name] or ())
+        _check_numbers(values[name] for name in _FLOATS)
+        return cls(**values)
+
+    def as_round(self) -> bridges.Round:
+        """The loop's round again."""
+        values = self._asdict()
+        del values["trial"], values["agent"]
+        for name, value in values.items():
+            if isinstance(value, list):
+                values[name] = np.array(value, dtype=np.float64)
+            elif name in _FLOATS:
+                values[name] = math.nan if value is None else float(value)
+        return bridges.Round(**values)
+
+
+ROUND_COLUMNS = StoredRound._fields
+JSON_COLUMNS = ("policy", "outcomes", "noise_variance")
+_FLOATS = ("objective", "expected", "regret", "seconds", "step_seconds")
+
+
+def _check_numbers(values: Iterable[Any]) -> None:
+    if not all(one is None or isinstance(one, int | float) for one in values):
+        raise ValueError("not a number")
+
+
+class HeldOut(NamedTuple):
+    """A policy simulated again, once on each held-out seed: None where a group or the whole step is missing.
+
+    Attributes
+    ----------
+    outcomes : list of list
+        J numbers a seed.
+    objective : list
+        One number a seed.
+    """
+
+    outcomes: list[Numbers]
+    objective: Numbers
+
+
+class Advice(NamedTuple):
+    """An agent's recommendation at the end of its trial.
+
+    Attributes
+    ----------
+    trial, agent, rounds
+        Whose it is, and how many rounds were known when it was made.
+    policy, mean, low, high, group_means, group_low, group_high, best_observed, best_observed_value
+        As in `optimizer.Recommendation`, policies by their entries.
+    row : int or None
+        The policy's candidate row in a finite space.
+    expected_outcomes : list of J numbers, or None
+        Noise-free outcomes of the policy, None where unknown.
+    held_out : HeldOut or None
+        The policy simulated again, where its regret is unknown.
+    expected : float or None
+        Noise-free objective of the policy.
+    simple_regret : float or None
+    """
+
+    trial: int
+    agent: str
+    rounds: int
+    policy: list[float]
+    mean: float | None
+    low: float | None
+    high: float | None
+    group_means: Numbers | None
+    group_low: Numbers | None
+    group_high: Numbers | None
+    best_observed: list[float] | None
+    best_observed_value: float | None
+    row: int | None
+    expected_outcomes: list[float] | None
+    held_out: HeldOut | None
+    expected: float | None
+    simple_regret: float | None
+
+    @classmethod
+    def of(cls, advice: Recommendation, **rest: Any) -> Advice:
+        """What an agent recommends, with all else that is to be stored of it."""
+        said = {name: value for name, value in plain(advice).items() if name in cls._fields}
+        return cls(**{**said, **rest})
+
+    def columns(self) -> tuple[Any, ...]:
+        """As stored, by `ADVICE_COLUMNS`: what the agent says of its policy is one text."""
+        value = {name: getattr(self, name) for name in _SAID}
+        if self.held_out is None:
+            del value["held_out"]
+        else:
+            value["held_out"] = self.held_out._asdict()
+        return self.trial, self.agent, self.rounds, to_json(value), self.expected, self.simple_regret
+
+    @classmethod
+    def stored(cls, columns: Sequence[Any]) -> Advice:
+        """The advice whose `columns` these are; ValueError where they cannot be."""
+        trial, agent, rounds, value, expected, simple_regret = columns
+        try:
+            said = dict.fromkeys(_LATER) | json.loads(value)
+            said = {name: said[name] for name in _SAID}
+            said["held_out"] = said["held_out"] and HeldOut(**said["held_out"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no recommendation: {value}") from error
+        _check_numbers((expected, simple_regret))
+        return cls(trial, agent, rounds, **said, expected=expected, simple_regret=simple_regret)
+
+
+ADVICE_COLUMNS = ("trial", "agent", "rounds", "value", "expected", "simple_regret")
+_SAID = Advice._fields[3:-2]
+_LATER = ("row", "expected_outcomes", "held_out")  # a study may have been written before them
+
+
+class StoredOptimum(NamedTuple):
+    """`bridges.Optimum` as it is stored."""
+
+    policy: list[float]
+    row: int | None
+    value: float
+    outcomes: list[float]
+
+    @classmethod
+    def of(cls, optimum: bridges.Optimum) -> StoredOptimum:
+        """What the bridge has found."""
+        return cls(**plain(optimum))
+
+    def as_optimum(self) -> bridges.Optimum:
+        """The bridge's optimum again."""
+        policy, outcomes = (np.array(one, dtype=np.float64) for one in (self.policy, self.outcomes))
+        return bridges.Optimum(policy, self.row, float(self.value), outcomes)
+
+
+class WorldRecord(NamedTuple):
+    """What was learned of a world before its first round.
+
+    Attributes
+    ----------
+    seed : int or None
+        Of the world, where each trial has its own.
+    priors : dict
+        `optimizer.Prior.to_dict()`, of the "groups" and, where an agent needs it, of its "own" values. Empty
+        where each trial learns from its own rounds.
+    optimum : StoredOptimum or None
+        None where it is unknown, or another one in every round.
+    """
+
+    seed: int | None
+    priors: dict[str, dict[str, Any]]
+    optimum: StoredOptimum | None
+
+
+class Facts(NamedTuple):
+    """What readers of a study must know about its environment; see `simulators.Environment`."""
+
+    name: str
+    labels: list[str]
+    units: list[str]
+    groups: list[str]
+    group_units: list[str]
+    objective_unit: str
+    sense: Literal["minimize", "maximize"]
+    finite: bool
+    lives: bool = False
+    current_policy: list[float] | None = None
+    current_policy_label: str = ""
+
+    @classmethod
+    def of(cls, environment: Environment) -> Facts:
+        """Those of an environment."""
+        space, current = environment.policy_space, environment.current_policy
+        return cls(
+            name=environment.name,
+            labels=list(space.labels),
+            units=list(space.units),
+            groups=list(environment.groups),
+            group_units=list(environment.group_units),
+            objective_unit=environment.objective_unit,
+            sense=environment.sense,
+            finite=bool(space.finite),
+            lives=environment.lives,
+            current_policy=None if current is None else space.resolve(np.asarray(current)[None])[0].tolist(),
+            current_policy_label=environment.current_policy_label,
+        )
+
+    @classmethod
+    def stored(cls, values: Mapping[str, Any]) -> Facts:
+        """Those of a study file, of which an old one may lack some."""
+        return cls(**{name: values[name] for name in cls._fields if name in values})
+
+    @property
+    def sign(self) -> float:
+        """1.0 where the objective is to be maximised, -1.0 where minimised."""
+        return 1.0 if self.sense == "maximize" else -1.0
 
 
 def plain(value: Any) -> Any:
@@ -22,43 +262,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return value
-
-
-def as_round(record: Mapping[str, Any]) -> bridges.Round:
-    """A stored round as the loop's record."""
-
-    def number(name: str) -> float:
-        return math.nan if record[name] is None else float(record[name])
-
-    def array(name: str) -> Any:
-        return None if record[name] is None else np.array(record[name], dtype=np.float64)
-
-    return bridges.Round(
-        round=record["round"],
-        policy=array("policy"),
-        row=record["row"],
-        outcomes=array("outcomes"),
-        noise_variance=array("noise_variance"),
-        objective=number("objective"),
-        expected=number("expected"),
-        regret=number("regret"),
-        seconds=number("seconds"),
-        step_seconds=number("step_seconds"),
-        status=record["status"],
-        error=record["error"],
-    )
-
-
-def as_optimum(stored: Mapping[str, Any] | None) -> bridges.Optimum | None:
-    """A stored optimum as the bridge's, `None` where it is unknown."""
-    if stored is None:
-        return None
-    return bridges.Optimum(
-        policy=np.array(stored["policy"], dtype=np.float64),
-        row=stored["row"],
-        value=float(stored["value"]),
-        outcomes=np.array(stored["outcomes"], dtype=np.float64),
-    )
 
 
 def to_json(value: Any) -> str:

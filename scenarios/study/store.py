@@ -22,10 +22,8 @@ from typing import Any, Self
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.study.file import connect, damage, refusal, refuse_folder, upgrade
-from scenarios.study.reading import ADVICE_COLUMNS, JSON_COLUMNS, ROUND_COLUMNS, read_rounds
-from scenarios.study.records import to_json
-
-ALL_TRIALS = "all"  # the key of the world that all trials share
+from scenarios.study.reading import read_rounds
+from scenarios.study.records import ROUND_COLUMNS, Advice, StoredOptimum, StoredRound, WorldRecord, to_json
 
 
 class WriterLock:
@@ -68,10 +66,12 @@ class WriterLock:
 class Store:
     """The one writer of a study file. Use as a context manager; all methods may be called from any thread.
 
+    Nothing is changed where it raises UserError: the file exists (without `resume` or `force`), is no study,
+    is damaged or read-only, is being written by another process, or its folder cannot be written to.
+
     Parameters
     ----------
     path : Path
-        The study file.
     resume : bool, default False
         Go on with the file if it exists.
     force : bool, default False
@@ -83,12 +83,6 @@ class Store:
         Whether this store made the file.
     paid : bool
         Whether the file holds what has cost simulations.
-
-    Raises
-    ------
-    UserError
-        The file exists (without `resume` or `force`), is no study, is damaged or read-only, is being written
-        by another process, or its folder cannot be written to. Nothing is changed then.
     """
 
     def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
@@ -165,25 +159,21 @@ class Store:
                 "INSERT INTO runs (began, versions) VALUES (?, ?)", (to_json(began), to_json(versions))
             )
 
-    def set_world(
-        self, world: str, seed: int | None, priors: Mapping[str, Any], optimum: Mapping[str, Any] | None
-    ) -> None:
-        """Store what was learned about a world before its first round: kernels and optimum."""
+    def set_world(self, key: str, world: WorldRecord) -> None:
+        """Store what was learned about a world before its first round."""
         self.paid = True
-        best = optimum or {"policy": None, "row": None, "value": None, "outcomes": None}
+        policy, row, value, outcomes = world.optimum or (None,) * len(StoredOptimum._fields)
         with self._mutex, self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO priors VALUES (?, ?, ?)",
-                [(world, key, to_json(prior)) for key, prior in priors.items()],
+                [(key, name, to_json(prior)) for name, prior in world.priors.items()],
             )
             self._connection.execute(
                 "INSERT OR REPLACE INTO worlds VALUES (?, ?, ?, ?, ?, ?)",
-                (world, seed, to_json(best["policy"]), best["row"], best["value"], to_json(best["outcomes"])),
+                (key, world.seed, to_json(policy), row, value, to_json(outcomes)),
             )
 
-    def add(
-        self, rounds: Iterable[Mapping[str, Any]], recommendations: Iterable[Mapping[str, Any]] = ()
-    ) -> None:
+    def add(self, rounds: Iterable[StoredRound], advice: Iterable[Advice] = ()) -> None:
         """Store rounds and recommendations in one transaction.
 
         A round that is stored already is a mistake of the caller: `sqlite3.IntegrityError`.
@@ -192,17 +182,14 @@ class Store:
         with self._mutex, self._connection:
             self._connection.executemany(
                 f"INSERT INTO rounds ({', '.join(ROUND_COLUMNS)}) VALUES ({marks})",
-                [_row(one) for one in rounds],
+                [one.columns() for one in rounds],
             )
             self._connection.executemany(
                 "INSERT OR REPLACE INTO recommendations VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    tuple(to_json(one[name]) if name == "value" else one[name] for name in ADVICE_COLUMNS)
-                    for one in recommendations
-                ],
+                [one.columns() for one in advice],
             )
 
-    def history(self, trial: int, agent: str) -> list[dict[str, Any]]:
+    def history(self, trial: int, agent: str) -> list[StoredRound]:
         """The stored rounds of an agent's trial, in order."""
         with self._mutex:
             return read_rounds(self._connection, trial, agent)
@@ -214,13 +201,7 @@ class Store:
 
 @contextlib.contextmanager
 def new_study(path: Path, *, force: bool = False) -> Iterator[Store]:
-    """Write a study that is there as a whole, or not at all.
-
-    Raises
-    ------
-    UserError
-        As by `Store`. A study that `force` would have replaced is kept then.
-    """
+    """Write a study that is there as a whole, or not at all: then one that it would replace is kept."""
     if path.exists() and force:
         connect(path, write=False).close()
     lock = WriterLock(path)
@@ -239,7 +220,7 @@ def new_study(path: Path, *, force: bool = False) -> Iterator[Store]:
 
 
 def _is_empty(path: Path) -> bool:
-    """Tell whether a file is a database without a table, as a run leaves that is killed at its very start."""
+    """Whether a file is a database without a table, as a run leaves that is killed at its very start."""
     try:
         with contextlib.closing(
             sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
@@ -249,10 +230,3 @@ def _is_empty(path: Path) -> bool:
             return bool(owner == 0 and tables == 0)
     except sqlite3.Error:
         return False
-
-
-def _row(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(
-        to_json(record[name]) if name in JSON_COLUMNS and record[name] is not None else record[name]
-        for name in ROUND_COLUMNS
-    )

@@ -20,6 +20,7 @@ from scenarios.study.reading import (
     read_worlds,
     salvage,
 )
+from scenarios.study.records import ALL_TRIALS, Advice, Facts, StoredOptimum, StoredRound, WorldRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ class Study:
         As run.
     meta : dict
         `created`, `versions`, `environment` (labels, units, groups, sense) and more.
-    worlds : dict
+    worlds : dict of WorldRecord
         By world ("all", or a trial): seed, priors, optimum (None where unknown).
     runs : list of dict
         The runs that wrote to the study, in order: when each `began`, and its packages' `versions`.
@@ -67,7 +68,7 @@ class Study:
                 self.damage = damage(connection)
                 self.meta: dict[str, Any] = read_meta(connection)
                 self.runs: list[dict[str, Any]] = read_runs(connection)
-                self.worlds: dict[str, dict[str, Any]] = read_worlds(connection)
+                self.worlds: dict[str, WorldRecord] = read_worlds(connection)
             except (sqlite3.Error, ValueError) as error:
                 raise UserError(
                     f"{self.path}: the study is damaged at its beginning, and cannot be read: "
@@ -88,51 +89,52 @@ class Study:
             if self.damage:
                 if not damaged:
                     raise refusal(self.path, self.damage)
-                self._rounds = salvage(connection, "rounds", self._plausible)
-                self._recommendations = salvage(connection, "recommendations", self._plausible)
+                self._rounds = salvage(connection, StoredRound, self._plausible)
+                self._recommendations = salvage(connection, Advice, self._belongs)
 
-    def _plausible(self, record: dict[str, Any]) -> bool:
-        """Tell whether a row of a damaged file may be one of this study's."""
-        scenario, facts = self.scenario, self.environment
+    def _belongs(self, record: StoredRound | Advice) -> bool:
+        """Whether a row of a damaged file may be one of this study's."""
+        trials = range(1, self.scenario.trials + 1)
+        return record.agent in self.scenario.labels and record.trial in trials
+
+    def _plausible(self, record: StoredRound) -> bool:
         return (
-            record["agent"] in scenario.labels
-            and record["trial"] in range(1, scenario.trials + 1)
-            and record.get("round", 1) in range(1, scenario.rounds + 1)
-            and len(record.get("policy", facts["labels"])) == len(facts["labels"])
-            and len(record.get("outcomes", facts["groups"])) == len(facts["groups"])
+            self._belongs(record)
+            and record.round in range(1, self.scenario.rounds + 1)
+            and len(record.policy) == len(self.environment.labels)
+            and len(record.outcomes) == len(self.environment.groups)
         )
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r})"
 
-    @property
-    def environment(self) -> dict[str, Any]:
-        """The environment's facts: `labels`, `units`, `groups`, `group_units`, `objective_unit`, `sense`."""
-        facts: dict[str, Any] = self.meta["environment"]
-        return facts
+    @functools.cached_property
+    def environment(self) -> Facts:
+        """What has to be known of the environment: labels, units, groups, sense and more."""
+        return Facts.stored(self.meta["environment"])
 
     @property
-    def failures(self) -> list[dict[str, Any]]:
-        """The rounds whose simulation failed, as stored: policy, trial, agent, round, error."""
-        return [record for record in self._rounds if record["status"] == "failed"]
+    def failures(self) -> list[StoredRound]:
+        """The rounds whose simulation failed."""
+        return [record for record in self._rounds if record.status == "failed"]
 
-    def rounds(self) -> list[dict[str, Any]]:
-        """Every stored round, in order of trial, agent and round, as stored."""
-        return [dict(record) for record in self._rounds]
+    def rounds(self) -> list[StoredRound]:
+        """Every stored round, in order of trial, agent and round."""
+        return list(self._rounds)
 
-    def optimum(self, trial: int) -> dict[str, Any] | None:
+    def optimum(self, trial: int) -> StoredOptimum | None:
         """The true optimum of a trial's world (policy, value, outcomes), `None` where unknown."""
         world = self.world(trial)
-        return None if world is None else world["optimum"]
+        return None if world is None else world.optimum
 
-    def world(self, trial: int) -> dict[str, Any] | None:
-        """What is known of a trial's world: seed, priors and optimum; `None` before it is learned."""
-        return self.worlds.get(str(trial)) or self.worlds.get("all")
+    def world(self, trial: int) -> WorldRecord | None:
+        """What is known of a trial's world; `None` before it is learned."""
+        return self.worlds.get(str(trial)) or self.worlds.get(ALL_TRIALS)
 
-    def history(self, trial: int, agent: str) -> list[dict[str, Any]]:
+    def history(self, trial: int, agent: str) -> list[StoredRound]:
         """The stored rounds of an agent's trial, in order, as `trial.replay` takes them."""
-        own = [one for one in self._rounds if one["trial"] == trial and one["agent"] == agent]
-        return sorted(own, key=lambda one: int(one["round"]))
+        own = [one for one in self._rounds if (one.trial, one.agent) == (trial, agent)]
+        return sorted(own, key=lambda one: one.round)
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a (trial, agent, round).
@@ -151,23 +153,21 @@ class Study:
         import numpy as np
         import pandas as pd
 
-        labels, groups = self.environment["labels"], self.environment["groups"]
+        labels, groups = self.environment.labels, self.environment.groups
         order = {label: position for position, label in enumerate(self.scenario.labels)}
         records = sorted(
-            self._rounds, key=lambda one: (one["trial"], order.get(one["agent"], len(order)), one["round"])
+            self._rounds, key=lambda one: (one.trial, order.get(one.agent, len(order)), one.round)
         )
 
-        def matrix(name: str, width: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-            return np.array([one[name] for one in records], dtype=np.float64).reshape(len(records), width)
+        def column(name: str, *width: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+            found = np.array([getattr(one, name) for one in records], dtype=np.float64)
+            return found.reshape(len(records), *width)
 
-        def column(name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-            return np.array([one[name] for one in records], dtype=np.float64)
-
-        policies, outcomes = matrix("policy", len(labels)), matrix("outcomes", len(groups))
+        policies, outcomes = column("policy", len(labels)), column("outcomes", len(groups))
         data: dict[str, Any] = {
-            "trial": np.array([one["trial"] for one in records], dtype=np.int64),
-            "agent": [one["agent"] for one in records],
-            "round": np.array([one["round"] for one in records], dtype=np.int64),
+            "trial": np.array([one.trial for one in records], dtype=np.int64),
+            "agent": [one.agent for one in records],
+            "round": np.array([one.round for one in records], dtype=np.int64),
         }
         data |= {f"x_{label}": policies[:, i] for i, label in enumerate(labels)}
         data |= {f"y_{group}": outcomes[:, j] for j, group in enumerate(groups)}
@@ -176,20 +176,12 @@ class Study:
         frame = pd.DataFrame(data)
         frame["cumulative_regret"] = frame.groupby(["trial", "agent"], sort=False)["regret"].cumsum()
         frame["seconds"] = column("seconds")
-        frame["status"] = [one["status"] for one in records]
+        frame["status"] = [one.status for one in records]
         return frame
 
-    def recommendations(self) -> list[dict[str, Any]]:
-        """Every agent's recommendation at the end of every trial.
-
-        Returns
-        -------
-        list of dict
-            `trial, agent, rounds` (known when it was made), `expected` (noise-free value of the policy, None
-            where unknown), `simple_regret`, and `value`: `policy`, `mean`, `low`, `high`, `group_means`,
-            `group_low`, `group_high`, `best_observed`, `best_observed_value`, `expected_outcomes`.
-        """
-        return [dict(one) for one in self._recommendations]
+    def recommendations(self) -> list[Advice]:
+        """Every agent's recommendation at the end of every trial, in order of trial and agent."""
+        return list(self._recommendations)
 
     def export(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the table of rounds to a CSV or Parquet file; floats keep every bit in both.
@@ -227,13 +219,7 @@ class Study:
 
 
 def check_target(target: Path, force: bool) -> None:
-    """Check that an output file may be written.
-
-    Raises
-    ------
-    UserError
-        It exists (without `force`), is a folder, or there is no folder for it.
-    """
+    """Raise UserError where an output file may not be written: it exists, say, and there is no `force`."""
     refuse_folder(target)
     if target.exists() and not force:
         raise UserError(f"{target}: exists; give --force to replace it, or another --out")

@@ -27,7 +27,7 @@ def world_seed(scenario: Scenario, trial: int) -> int | None:
     """The seed of the world of a trial, `None` where all trials share the world."""
     if not scenario.environment.new_world_each_trial:
         return None
-    return bridges.as_int(bridges.stream(scenario.seed, trial, "world"))
+    return bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "world"))
 
 
 def environment_options(scenario: Scenario, trial: int) -> dict[str, Any]:
@@ -42,13 +42,7 @@ def environment_options(scenario: Scenario, trial: int) -> dict[str, Any]:
 
 
 def build_environment(scenario: Scenario, trial: int) -> Environment:
-    """Make the environment that a trial runs in.
-
-    Raises
-    ------
-    UserError
-        Unknown name or option, or a value that the environment refuses.
-    """
+    """Make the environment that a trial runs in; UserError where its name or an option is impossible."""
     spec = scenario.environment
     known = spec.name in simulators.names()
     if not (known or is_target(spec.name)):
@@ -85,29 +79,20 @@ def build_agent(
     means = prior_means(scenario, environment) if prior is not None and spec.name in GP_AGENTS else None
     if prior is not None and means is not None:
         prior = means.above(prior, own=own)  # what is stored describes the discrepancy
-    explore = scenario.exploration
+    explored = scenario.exploration.model_dump()
     return bridges.make_agent(
         spec.name,
         environment,
         prior=prior,
-        seed=bridges.as_int(bridges.stream(scenario.seed, trial, "agent")),
-        delta=explore.delta if spec.delta is None else spec.delta,
-        scale_down=explore.scale_down if spec.scale_down is None else spec.scale_down,
-        beta=explore.beta if spec.beta is None else spec.beta,
-        propagation=explore.propagation if spec.propagation is None else spec.propagation,
         kernel="own" if own else "composed",
         family=scenario.prior.family,
+        seed=bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "agent")),
+        **explored | spec.model_dump(include=set(explored), exclude_none=True),
     )
 
 
 def prior_means(scenario: Scenario, environment: Environment) -> bridges.PriorOutcomes | None:
-    """The outcomes that the scenario names as prior means; None where it names none.
-
-    Raises
-    ------
-    UserError
-        They cannot be.
-    """
+    """The outcomes that the scenario names as prior means; None where it names none."""
     spec = scenario.prior.mean_from
     if spec is None:
         return None
@@ -123,7 +108,7 @@ def prior_means(scenario: Scenario, environment: Environment) -> bridges.PriorOu
 
 
 def uses_own(scenario: Scenario, spec: AgentSpec, environment: Environment) -> bool:
-    """Tell whether an agent uses a kernel fitted to the composed values.
+    """Whether an agent uses a kernel fitted to the composed values.
 
     Without a linear composition the groups' kernels have no composed one.
     """
@@ -133,7 +118,7 @@ def uses_own(scenario: Scenario, spec: AgentSpec, environment: Environment) -> b
 
 
 def needs_own(scenario: Scenario, environment: Environment) -> bool:
-    """Tell whether an agent of the scenario uses a kernel fitted to the composed values."""
+    """Whether an agent of the scenario uses a kernel fitted to the composed values."""
     return any(uses_own(scenario, spec, environment) for spec in scenario.agents)
 
 

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import bridges
 import optimizer
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
-from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
-from scenarios.trial.building import build_agent, build_environment, needs_own, prior_means
+from scenarios.trial.building import build_agent, needs_own, prior_means
+from scenarios.trial.world import World
 from simulators.contract.targets import is_target
 
-if TYPE_CHECKING:
-    from simulators import Environment
 
-
-def check(scenario: Scenario) -> Environment:
-    """Find every mistake in a scenario that can be found before its first round.
-
-    Returns
-    -------
-    Environment
-        The environment of the first trial.
-
-    Raises
-    ------
-    UserError
-        An unknown or impossible environment or agent.
-    """
-    environment = build_environment(scenario, trial=1)
+def refuse_mistakes(world: World) -> None:
+    """Raise UserError, in one line, where the scenario of a world is impossible."""
+    scenario, environment = world.scenario, world.environment
     try:
         bridges.check_composition(environment)
     except ValueError as error:
@@ -69,7 +53,6 @@ def check(scenario: Scenario) -> Environment:
         if spec.name not in optimizer.agent_names() and not is_target(spec.name):
             raise UserError(f"{where}: {unknown_name('agent', spec.name, optimizer.agent_names())}")
         try:
-            build_agent(scenario, spec, environment, 1, {})
+            build_agent(scenario, spec, environment, world.trial, {})
         except (ValueError, TypeError, NotImplementedError) as error:
             raise UserError(f"{where} ({spec.name}): {on_one_line(error)}") from error
-    return environment

@@ -5,22 +5,28 @@ from __future__ import annotations
 import json
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from scenarios.study.records import to_json
+from scenarios.study.records import Advice, StoredRound, to_json
 
-# One of {"claim": [trial, agent]}, {"round": ..}, {"recommendation": ..}; from inside {"stop"} and {"gone"}.
-Message = dict[str, Any]
-History = list[dict[str, Any]]
+
+class Claim(NamedTuple):
+    """Asks for the trial of an agent."""
+
+    trial: int
+    agent: str
+
+
+Message = Claim | StoredRound | Advice
 
 
 class Sink(Protocol):
-    """Where a task finds its stored rounds, and puts new ones as they happen."""
+    """Where a trial finds its stored rounds, and puts new ones as they happen."""
 
-    def claim(self, trial: int, agent: str) -> History | None:
+    def claim(self, trial: int, agent: str) -> list[StoredRound] | None:
         """Take over the trial of an agent: its stored rounds, or None where the run is to stop."""
 
-    def put(self, message: Message) -> None:
+    def put(self, record: StoredRound | Advice) -> None:
         """Hand over one round, or the recommendation."""
 
     @property
@@ -28,12 +34,26 @@ class Sink(Protocol):
         """Whether no further round is to begin."""
 
 
+def to_wire(message: Message) -> bytes:
+    """A message as a worker sends it, JSON."""
+    values = message.columns() if isinstance(message, Advice) else message
+    return to_json([type(message).__name__, values]).encode()
+
+
+def from_wire(data: bytes) -> Message:
+    """What `to_wire` was given; an error of any kind where that cannot be."""
+    kind, values = json.loads(data)
+    if kind == Claim.__name__:
+        return Claim(*values)
+    return Advice.stored(values) if kind == Advice.__name__ else StoredRound(*values)
+
+
 class DriverGone(ConnectionError):
     """The driving process has ended, or has given the trial to another worker."""
 
 
 class WorkerSink:
-    """The worker's end: sends every message at once; a recommendation waits until it is stored.
+    """The worker's end: sends every record at once; a recommendation waits until it is stored.
 
     Its methods raise `DriverGone` where nobody would store the work any more.
     """
@@ -45,16 +65,16 @@ class WorkerSink:
         except (EOFError, OSError, AuthenticationError) as error:
             raise DriverGone("the run that this work belongs to has ended") from error
 
-    def claim(self, trial: int, agent: str) -> History | None:
+    def claim(self, trial: int, agent: str) -> list[StoredRound] | None:
         """Take over the trial of an agent: its stored rounds, or None where the run is to stop."""
-        self._send({"claim": [trial, agent]})
-        history: History | None = json.loads(self._receive())["history"]
-        return history
+        self._send(Claim(trial, agent))
+        history = json.loads(self._receive())
+        return None if history is None else [StoredRound(*one) for one in history]
 
-    def put(self, message: Message) -> None:
-        """Send one message."""
-        self._send(message)
-        if "recommendation" in message:
+    def put(self, record: StoredRound | Advice) -> None:
+        """Send one record."""
+        self._send(record)
+        if isinstance(record, Advice):
             while self._receive() != b"stored":
                 self._stop = True
 
@@ -70,7 +90,7 @@ class WorkerSink:
 
     def _send(self, message: Message) -> None:
         try:
-            self._connection.send_bytes(to_json(message).encode())
+            self._connection.send_bytes(to_wire(message))
         except OSError as error:
             raise DriverGone("the run that this work belongs to has ended") from error
 

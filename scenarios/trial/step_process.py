@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,10 +24,6 @@ from bridges import Taken
 from scenarios.declaration.schema import EnvironmentSpec
 from scenarios.trial.step_child import FAREWELL
 from simulators import Outcomes, SimulationError
-
-if TYPE_CHECKING:
-    from simulators import Environment
-
 
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 _BOOT = "from scenarios.trial.step_child import main; main()"
@@ -129,9 +125,9 @@ class StepProcesses:
     spec : EnvironmentSpec
         Names the environment; its `step_seconds` and `step_megabytes` limit every step.
     options : mapping
-        The options that it is made with.
+        With which it is made.
     count : int, default 1
-        Children, and so steps at the same time.
+        Children, and so steps at the same time. With more than one, noise cannot go on from step to step.
     """
 
     def __init__(self, spec: EnvironmentSpec, options: Mapping[str, Any], count: int = 1) -> None:
@@ -154,7 +150,7 @@ class StepProcesses:
         self._children = []
 
     def take(self, asked: Sequence[tuple[int | None, Any]]) -> Iterator[Taken]:
-        """Take the steps side by side, and yield them as they end; see `bridges.Steps`."""
+        """Take the steps side by side, and yield them as they end."""
         waiting = list(enumerate(asked))[::-1]
         free = self._children[: len(asked)]
         self._build(free)
@@ -196,40 +192,6 @@ class StepProcesses:
             elif limit is not None and perf_counter() - began >= limit:
                 child.end()
                 yield connection, SimulationError(f"the step took longer than {limit:g} s and was stopped")
-
-
-@contextlib.contextmanager
-def limited(environment: Environment, spec: EnvironmentSpec, options: Mapping[str, Any]) -> Iterator[None]:
-    """Let an environment's `reset` and `step` be those of a child process, where its steps have limits.
-
-    For what steps an environment outside the loop. The noise runs on from step to step, so a step that is
-    stopped cannot be followed by another without a reset.
-    """
-    if not spec.limited:
-        yield
-        return
-    with StepProcesses(spec, options) as processes:
-        pending: list[int | None] = [None]
-        lost = [False]
-
-        def reset(seed: Any = None) -> None:
-            pending[0], lost[0] = seed, False
-
-        def step(policy: Any) -> Outcomes:
-            if lost[0]:
-                raise SimulationError("the noise ended with the step that was stopped", policy=policy)
-            (taken,) = processes.take([(pending[0], policy)])
-            pending[0] = None
-            if isinstance(taken.outcomes, Exception):
-                lost[0] = True
-                raise SimulationError(str(taken.outcomes), policy=policy) from taken.outcomes
-            return taken.outcomes
-
-        environment.reset, environment.step = reset, step  # type: ignore[method-assign]
-        try:
-            yield
-        finally:
-            del environment.reset, environment.step  # those of its class again
 
 
 @atexit.register

@@ -1,123 +1,95 @@
-"""What a worker does: build a world, learn about it, and let one agent live through one trial.
+"""What a worker does: let one agent live through one trial.
 
-Everything here takes and returns plain data (JSON), and depends on the scenario, the trial and the
-agent alone: the same task gives the same rounds, bit for bit, in this process or in another.
+A trial depends on the scenario, its number, the agent and what was learned of its world, and on nothing
+else: it gives the same rounds, bit for bit, in this process or in another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-import bridges
 import optimizer
 import simulators
-from scenarios.declaration.schema import Scenario, revive
-from scenarios.study.records import as_optimum, as_round, plain
+from scenarios.declaration.schema import Scenario
+from scenarios.study.records import StoredRound, WorldRecord
 from scenarios.trial.advice import stored_advice
-from scenarios.trial.building import build_agent, build_environment, environment_options
 from scenarios.trial.sink import Sink, WorkerSink
-from scenarios.trial.step_process import StepProcesses, limited
+from scenarios.trial.world import World, Worlds
 
 if TYPE_CHECKING:
     from simulators import Environment
 
 
-def run_trial(
-    scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], sink: Sink, children: int = 1
-) -> None:
-    """Let one agent live through one trial, from where its stored rounds end, unless the run is to stop.
+class Trial(NamedTuple):
+    """A trial of one agent, as it is handed to whoever runs it.
 
-    Parameters
+    Attributes
     ----------
     scenario : Scenario
-    trial : int
+    number : int
         From 1.
     label : str
-        The agent's label.
-    world : mapping
-        `priors` and `optimum` of the trial's world, as stored.
-    sink : Sink
-        Knows the stored rounds, which are replayed into the agent; is given every new round as it happens,
-        then the recommendation.
-    children : int, default 1
+        The agent's.
+    learned : WorldRecord
+        What is known of its world.
+    children : int
         Processes over which the steps of a batch are spread. The result does not depend on it.
     """
-    history = sink.claim(trial, label)
+
+    scenario: Scenario
+    number: int
+    label: str
+    learned: WorldRecord
+    children: int = 1
+
+
+def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
+    """Run a trial from where its stored rounds end, unless the run is to stop.
+
+    The sink knows the stored rounds, which are replayed into the agent; it is given every new round as it
+    happens, then the recommendation.
+    """
+    scenario, number, label, learned, children = trial
+    history = sink.claim(number, label)
     if history is None:
         return
+    world = worlds.of(number)
     # Several threads are slower at these sizes, and change the last bits.
-    with threadpool_limits(1), _steps(scenario, trial, children) as steps:
-        loop = _loop(scenario, trial, label, world, steps)
-        past = [as_round(record) for record in history]
-        for one in loop.run(scenario.rounds, history=past):
-            sink.put({"round": {"trial": trial, "agent": label, **plain(one)}})
+    with threadpool_limits(1), world.steps(children) as steps:
+        loop = world.loop(label, learned, steps)
+        for one in loop.run(scenario.rounds, history=[stored.as_round() for stored in history]):
+            sink.put(StoredRound.of(number, label, one))
             if scenario.stop_at_failure and one.status == "failed":
-                raise simulators.SimulationError(f"trial {trial}, {label}, round {one.round}: {one.error}")
+                raise simulators.SimulationError(f"trial {number}, {label}, round {one.round}: {one.error}")
             if sink.stopping:
                 return
-        advice = loop.agent.recommend(**bridges.moment(loop.environment.context))
-        with limited(loop.environment, scenario.environment, environment_options(scenario, trial)):
-            record = stored_advice(scenario, loop.environment, advice, trial, label, world["optimum"])
-        sink.put({"recommendation": record})
-
-
-@contextmanager
-def _steps(scenario: Scenario, trial: int, children: int) -> Iterator[bridges.Steps | None]:
-    """Who takes the steps of a trial; None: the environment itself."""
-    if children == 1 and not scenario.environment.limited:
-        yield None
-        return
-    with StepProcesses(scenario.environment, environment_options(scenario, trial), children) as steps:
-        yield steps
-
-
-def _loop(
-    scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], steps: bridges.Steps | None = None
-) -> bridges.Loop:
-    """The loop of an agent's trial, before its first round."""
-    environment = build_environment(scenario, trial)
-    agent = build_agent(scenario, scenario.agent(label), environment, trial, world["priors"])
-    first = 1 if scenario.prior.given else max(5, 2 * environment.policy_space.d)
-    return bridges.Loop(
-        environment,
-        agent,
-        bridges.stream(scenario.seed, trial, "noise"),
-        design=bridges.initial_design(environment, first, bridges.stream(scenario.seed, trial, "design")),
-        optimum=as_optimum(world["optimum"]),
-        parallel=scenario.batch,
-        steps=steps,
-    )
+        sink.put(stored_advice(world, loop, label, learned.optimum, steps))
 
 
 def replay(
-    scenario: Scenario, trial: int, label: str, world: Mapping[str, Any], history: list[dict[str, Any]]
+    scenario: Scenario, trial: int, label: str, learned: WorldRecord, history: Sequence[StoredRound]
 ) -> tuple[Environment, optimizer.Agent]:
     """The environment and the agent of a trial as they are after its stored rounds."""
     with threadpool_limits(1):
-        loop = _loop(scenario, trial, label, world)
-        for _ in loop.run(len(history), history=[as_round(record) for record in history]):
+        loop = World.of(scenario, trial).loop(label, learned)
+        for _ in loop.run(len(history), history=[stored.as_round() for stored in history]):
             pass
     return loop.environment, loop.agent
 
 
-def run_remote(
-    data: Mapping[str, Any],
-    source: str,
-    trial: int,
-    label: str,
-    world: Mapping[str, Any],
-    address: Any,
-    key: bytes,
-    children: int,
-) -> tuple[int, str]:
-    """Do `run_trial` in a worker, with rounds sent to the driving process."""
+_worlds: dict[bytes, Worlds] = {}  # of the run for which this process works, by the run's key
+
+
+def run_remote(trial: Trial, address: Any, key: bytes) -> None:
+    """Run a trial in a worker, with rounds sent to the driving process."""
+    if key not in _worlds:
+        _worlds.clear()
+        _worlds[key] = Worlds(trial.scenario)
     sink = WorkerSink(address, key)
     try:
-        run_trial(revive(data, source), trial, label, world, sink, children)
+        run_trial(trial, _worlds[key], sink)
     finally:
         sink.close()
-    return trial, label

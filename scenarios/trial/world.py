@@ -1,97 +1,169 @@
-"""What is learned of a world before its first round: kernels and the true optimum."""
+"""The world of a trial: its environment, made once, and what is learned of it before the first round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 import bridges
-from scenarios.declaration.schema import Scenario, revive
-from scenarios.study.records import plain
+from scenarios.declaration.schema import Scenario
+from scenarios.study.records import ALL_TRIALS, StoredOptimum, WorldRecord
 from scenarios.trial.building import (
     GROUPS,
     OWN,
+    build_agent,
     build_environment,
     environment_options,
     needed_priors,
     prior_means,
     world_seed,
 )
-from scenarios.trial.step_process import limited
+from scenarios.trial.step_process import StepProcesses
+from scenarios.trial.whole_copy import whole_copy
+from simulators import Environment
 
 
-def learn_priors(
-    scenario: Scenario, trial: int, told: Callable[[str], None] | None = None, jobs: int = 1
-) -> dict[str, Any]:
-    """The kernels of a trial's world: learned from samples outside the trial, or named by the world.
+@dataclass(frozen=True)
+class World:
+    """The world of a trial.
 
-    Parameters
+    Every agent lives in an environment of its own, which nobody has stepped before. The contract would let
+    agents share one, since `reset` restarts noise and memory; but a simulator may keep more than it declares
+    (a counter, a memory that its `reset` forgets), and what an agent sees must not depend on who else lives
+    in its process. Such an environment is a copy of the one that was made; where no whole copy can be had
+    (`whole_copy`), it is made anew, as another process does.
+
+    Attributes
     ----------
     scenario : Scenario
     trial : int
-    told : callable, optional
-        Is told what has been learned, in words.
-    jobs : int, default 1
-        Processes that learn groups side by side. The result does not depend on it.
-
-    Returns
-    -------
-    dict
-        Prior of the groups, and of the composed value where an agent uses its own kernel; as
-        JSON-able dicts. Empty if every trial learns them from its own rounds.
+        From 1.
+    environment : Environment
+        As it was made: it may be asked what it knows (`expected`, `compose`), and is never stepped.
     """
-    prior = scenario.prior
-    with threadpool_limits(1):
-        environment = build_environment(scenario, trial)
-        needed = needed_priors(scenario, environment)
+
+    scenario: Scenario
+    trial: int
+    environment: Environment
+
+    @classmethod
+    def of(cls, scenario: Scenario, trial: int) -> World:
+        """Make the world of a trial; UserError where the scenario's environment cannot be."""
+        with threadpool_limits(1):  # several threads change the last bits
+            return cls(scenario, trial, build_environment(scenario, trial))
+
+    @property
+    def key(self) -> str:
+        """Under which the study stores what is learned of it."""
+        return world_key(self.scenario, self.trial)
+
+    def fresh(self) -> Environment:
+        """An environment like the one that was made, for one use."""
+        copied = whole_copy(self.environment)
+        return build_environment(self.scenario, self.trial) if copied is None else copied
+
+    @contextmanager
+    def steps(self, children: int = 1) -> Iterator[bridges.Steps | None]:
+        """Who takes its steps: child processes, if there are several or steps have limits; else None."""
+        spec = self.scenario.environment
+        if children == 1 and not spec.limited:
+            yield None
+            return
+        with StepProcesses(spec, environment_options(self.scenario, self.trial), children) as processes:
+            yield processes
+
+    def learned(self) -> WorldRecord:
+        """All that is stored of it."""
+        return WorldRecord(world_seed(self.scenario, self.trial), self.priors(), self.optimum())
+
+    def priors(
+        self, say: Callable[[str], None] = lambda text: None, jobs: int = 1
+    ) -> dict[str, dict[str, Any]]:
+        """Its kernels, as stored: learned from samples outside the trials, or named by the environment.
+
+        Parameters
+        ----------
+        say : callable, optional
+            Is told what has been learned, in words.
+        jobs : int, default 1
+            Processes that learn groups side by side. The result does not depend on it.
+        """
+        scenario, prior = self.scenario, self.scenario.prior
+        needed = needed_priors(scenario, self.environment)
         if not needed:
             return {}
         if prior.source == "environment":
-            return {GROUPS: bridges.known_prior(environment).to_dict()}
-        settings: dict[str, Any] = {
-            "family": prior.family,
-            "samples": prior.samples,
-            "restarts": prior.restarts,
-            "seed": bridges.stream(scenario.seed, _world_trial(scenario, trial), "samples"),
-            "mean_from": prior_means(scenario, environment),
-        }
-        groups = len(environment.groups)
-
-        def on_group(index: int) -> None:
-            if told is not None:
-                told(f"group {index + 1} of {groups} done")
-
-        with limited(environment, scenario.environment, environment_options(scenario, trial)):
-            by_group = bridges.learn_prior(environment, **settings, jobs=jobs, on_group=on_group)
+            return {GROUPS: bridges.known_prior(self.environment).to_dict()}
+        count = len(self.environment.groups)
+        with threadpool_limits(1), self.steps() as steps:
+            environment = self.fresh()
+            learn = partial(
+                bridges.learn_prior,
+                environment,
+                family=prior.family,
+                samples=prior.samples,
+                restarts=prior.restarts,
+                seed=bridges.seed_sequence(scenario.seed, self._seeded, "samples"),
+                mean_from=prior_means(scenario, environment),
+                steps=steps,
+            )
+            by_group = learn(jobs=jobs, on_group=lambda j: say(f"group {j + 1} of {count} done"))
             learned = {GROUPS: by_group.to_dict()}
             if OWN in needed:
-                learned[OWN] = bridges.learn_prior(environment, **settings, own=True).to_dict()
-    return learned
+                learned[OWN] = learn(own=True).to_dict()
+        return learned
 
-
-def find_optimum(scenario: Scenario, trial: int) -> dict[str, Any] | None:
-    """Find the true optimum of a trial's world, `None` where it is unknown, or another in each round."""
-    with threadpool_limits(1):
-        environment = build_environment(scenario, trial)
-        if environment.lives:
+    def optimum(self) -> StoredOptimum | None:
+        """Its true optimum; None where it is unknown, or another one in each round."""
+        if self.environment.lives:
             return None
-        seed = bridges.stream(scenario.seed, _world_trial(scenario, trial), "optimum")
-        optimum = bridges.find_optimum(environment, seed=bridges.as_int(seed))
-    return None if optimum is None else plain(optimum)
+        seed = bridges.seed_sequence(self.scenario.seed, self._seeded, "optimum")
+        with threadpool_limits(1):
+            found = bridges.find_optimum(self.environment, seed=bridges.as_int(seed))
+        return None if found is None else StoredOptimum.of(found)
+
+    @property
+    def _seeded(self) -> int:
+        # A world that all trials share has seeds of its own, those of "trial 0".
+        return self.trial if self.scenario.environment.new_world_each_trial else 0
+
+    def loop(self, label: str, learned: WorldRecord, steps: bridges.Steps | None = None) -> bridges.Loop:
+        """The loop of an agent's trial, before its first round."""
+        scenario, trial = self.scenario, self.trial
+        environment = self.fresh()
+        first = 1 if scenario.prior.given else max(5, 2 * environment.policy_space.d)
+        design = bridges.seed_sequence(scenario.seed, trial, "design")
+        return bridges.Loop(
+            environment,
+            build_agent(scenario, scenario.agent(label), environment, trial, learned.priors),
+            bridges.seed_sequence(scenario.seed, trial, "noise"),
+            design=bridges.initial_design(environment, first, design),
+            optimum=learned.optimum and learned.optimum.as_optimum(),
+            parallel=scenario.batch,
+            steps=steps,
+        )
 
 
-def _world_trial(scenario: Scenario, trial: int) -> int:
-    # A world that all trials share has streams of its own, those of "trial 0".
-    return trial if scenario.environment.new_world_each_trial else 0
+class Worlds:
+    """The worlds of a scenario's trials in this process: the last one is kept for the agents to come."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._last: World | None = None
+
+    def of(self, trial: int) -> World:
+        """The world of a trial; made, unless it is the last one."""
+        if self._last is None or self._last.key != world_key(self._scenario, trial):
+            self._last = None  # two may not fit
+            self._last = World.of(self._scenario, trial)
+        return replace(self._last, trial=trial)
 
 
-def learn_world(data: Mapping[str, Any], source: str, trial: int) -> dict[str, Any]:
-    """Learn all that is stored about the world of a trial; for workers."""
-    scenario = revive(data, source)
-    return {
-        "seed": world_seed(scenario, trial),
-        "priors": learn_priors(scenario, trial),
-        "optimum": find_optimum(scenario, trial),
-    }
+def world_key(scenario: Scenario, trial: int) -> str:
+    """The key under which the world of a trial is stored."""
+    return str(trial) if scenario.environment.new_world_each_trial else ALL_TRIALS

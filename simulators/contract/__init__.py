@@ -1,1 +1,1 @@
-"""What a simulator is: the contract, its policy space, the registry of names, and the checker of plug-ins."""
+"""What a simulator is: the contract, policy spaces and their limits, the registry of names, the checker."""

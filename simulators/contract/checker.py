@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student_t
 
+from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 from simulators.contract.findings import FAULTS, Findings, said
 from simulators.contract.policy_space import PolicySpace
@@ -114,7 +114,7 @@ class _Checker(Findings):
             with self.blaming("current_policy must lie in the policy space"):
                 space.check(current)
         with self.blaming("no feasible policy could be found in policy_space"):
-            self.policies = feasible(space, PROBES)
+            self.policies = feasible(env.policy_space, PROBES)
         return J > 0 and bool(self.policies)
 
     def steps(self) -> None:
@@ -179,8 +179,7 @@ class _Checker(Findings):
 
     def refusals(self) -> None:
         """Check that a policy outside the space is refused with ValueError."""
-        space: PolicySpace = self.env.policy_space
-        for outside, why in infeasible(space):
+        for outside, why in infeasible(self.env.policy_space):
             try:
                 self.env.reset(0)
                 self.env.step(outside)
@@ -325,7 +324,7 @@ class _Checker(Findings):
             return
         expected = np.array(env.expected(batch))
         with suppress(SimulationError):  # a failure of its own; time passes all the same
-            env.step(int(self.policies[1]) if env.policy_space.finite else self.policies[1])
+            env.step(env.policy_space.same_form(self.policies[1]))
         if env.context == now:
             self.find("a step must let time pass: context stayed the same")
         env.set_state(state)
@@ -350,7 +349,7 @@ class _Checker(Findings):
         if here is not None and not np.array_equal(here, np.asarray(there), equal_nan=True):
             self.find(f"{what} gives another step for the same seed")
 
-    def values(self, policy: Any, seed: Any) -> NDArray[np.float64] | None:
+    def values(self, policy: Any, seed: Any) -> Array | None:
         """The observations of a step after a reset; None when there are none of the right shape."""
         outcomes = self.step(policy, seed)
         return None if outcomes is None else np.asarray(outcomes.values, dtype=float)
@@ -358,9 +357,7 @@ class _Checker(Findings):
     def step(self, policy: Any, seed: Any, given: Any = None) -> Outcomes | None:
         """Reset and take a step; None, and a finding, when it fails or its values have the wrong shape."""
         J = len(self.env.groups)
-        given = np.array(policy) if given is None else given
-        if self.env.policy_space.finite:
-            given = int(policy)
+        given = self.env.policy_space.same_form(np.array(policy) if given is None else given)
         outcomes: Any = None
         with self.blaming(f"{STEP} {text(policy)} with seed {seed}", STEP):
             self.env.reset(seed)

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from simulators.arrays import Array
 
 if TYPE_CHECKING:
     from simulators.contract.policy_space import PolicySpace
@@ -60,8 +62,8 @@ class Outcomes:
         Anything else worth keeping (rates, curves). Agents never see it.
     """
 
-    values: NDArray[np.float64]
-    noise_variance: NDArray[np.float64] | None = None
+    values: Array
+    noise_variance: Array | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -70,8 +72,8 @@ class Environment(ABC):
 
     A subclass sets the attributes below, writes `step`, and overrides whatever else it knows better:
     `expected` when noise-free outcomes can be computed, `compose` and `weights` when the
-    objective is not the plain sum. A general (nonlinear) composition may also offer ``gradient(outcomes,
-    policies) -> (..., J)`, the exact slopes `dg/df_j`, and `bounds -> (J,)`, the finite `B_j`` of
+    objective is not the plain sum. A general (nonlinear) composition may also offer `gradient(outcomes,
+    policies) -> (..., J)`, the exact slopes `dg/df_j`, and `bounds -> (J,)`, the finite `B_j` of
     Definition 2; readers look for these two with `getattr`. `simulators.check_environment` tells in
     words what a subclass gets wrong.
 
@@ -113,7 +115,7 @@ class Environment(ABC):
     has_memory: bool = False
     lives: bool = False
     name: str = ""
-    current_policy: NDArray[np.float64] | None = None
+    current_policy: Array | None = None
     current_policy_label: str = ""
 
     _rng: np.random.Generator | None = None
@@ -142,11 +144,6 @@ class Environment(ABC):
         ----------
         seed : int, numpy.random.SeedSequence or None, default None
             The same seed gives the same noise. None draws fresh noise from the operating system.
-
-        Raises
-        ------
-        ValueError
-            Anything else.
         """
         try:
             self._rng = np.random.default_rng(seed)
@@ -161,7 +158,7 @@ class Environment(ABC):
         return None
 
     @property
-    def set_aside(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def set_aside(self) -> tuple[Array, Array] | None:
         """Measurements outside the candidates, from which kernels may be learned; None without any.
 
         Returns
@@ -195,7 +192,7 @@ class Environment(ABC):
             The simulation failed; carries the policy and the seed.
         """
 
-    def expected(self, policies: ArrayLike) -> NDArray[np.float64]:
+    def expected(self, policies: ArrayLike) -> Array:
         """The noise-free outcomes `f_j(x)` of many policies.
 
         Parameters
@@ -206,7 +203,7 @@ class Environment(ABC):
         Returns
         -------
         (n, J) array
-            Noise-free outcomes, each in its group's unit; a row must not depend on its neighbours.
+            Each in its group's unit; a row must not depend on its neighbours.
 
         Raises
         ------
@@ -217,7 +214,7 @@ class Environment(ABC):
         """
         raise NotImplementedError(f"{self.name}: the noise-free outcomes are unknown")
 
-    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> NDArray[np.float64]:
+    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """The objective `g` of outcomes; the sum weighted by `weights` unless overridden.
 
         Parameters
@@ -241,10 +238,10 @@ class Environment(ABC):
             if weights.shape != (len(rows), J):
                 raise ValueError(f"weights must have shape {(len(rows), J)}; it has {weights.shape}")
             values = values * weights.reshape(*values.shape[:-1], J)
-        total: NDArray[np.float64] = values.sum(axis=-1)
+        total: Array = values.sum(axis=-1)
         return total
 
-    def weights(self, policies: ArrayLike) -> NDArray[np.float64] | None:
+    def weights(self, policies: ArrayLike) -> Array | None:
         """The weights `g_j(x)` of a linear composition (Definition 1).
 
         Parameters
@@ -262,26 +259,16 @@ class Environment(ABC):
         return np.ones((len(np.asarray(policies)), len(self.groups)))
 
     def get_state(self) -> Any:
-        """The memory as plain arrays, for an environment that has one.
-
-        Raises
-        ------
-        NotImplementedError
-            There is no memory, or the subclass forgot to offer it.
-        """
-        raise NotImplementedError(self._no_state())
+        """The memory as plain arrays, where there is one; else NotImplementedError."""
+        raise self._no_state()
 
     def set_state(self, state: Any) -> None:
-        """Restore what `get_state` returned.
+        """Restore what `get_state` returned."""
+        raise self._no_state()
 
-        Raises
-        ------
-        NotImplementedError
-            There is no memory, or the subclass forgot to offer it.
-        """
-        raise NotImplementedError(self._no_state())
-
-    def _no_state(self) -> str:
+    def _no_state(self) -> NotImplementedError:
         if self.has_memory:
-            return f"{self.name} declares has_memory=True but does not offer get_state and set_state"
-        return f"{self.name} has no memory, so it has no state to save"
+            why = "declares has_memory=True but does not offer get_state and set_state"
+        else:
+            why = "has no memory, so it has no state to save"
+        return NotImplementedError(f"{self.name} {why}")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from policyloop.messages import on_one_line
+from policyloop.messages import failure, on_one_line
 
 FAULTS = (Exception, SystemExit)
 """What an environment's code may raise without ending its examination."""
@@ -50,7 +50,7 @@ def said(error: BaseException) -> str:
     """In words what an environment's code did instead of an answer."""
     if isinstance(error, SystemExit):
         return f"it asked to exit ({error.code}), which costs a study the round"
-    return f"it raised {type(error).__name__}: {error}"
+    return f"it raised {failure(error)}"
 
 
 def _kind(kind: str, error: BaseException) -> str:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import Bounds, LinearConstraint, linprog
+from scipy.optimize import Bounds, LinearConstraint
 
-from simulators.arrays import Array
-from simulators.contract.projection import project
-
-TOLERANCE = 1e-9
-"""Feasible means violated by no more than this times `max(1, |bound|)`."""
+from simulators.arrays import Array, Mask, Rows
+from simulators.contract.limits import Limits
 
 
 class PolicySpace:
-    """Labels, units and limits of policies.
+    """Labels, units and limits of policies; made by its name, it is one of its two kinds.
 
-    A bounded space has `bounds` and perhaps a `constraint`; its policies are `(d,)` float arrays. A
-    finite space has `candidates`; its policies are integer candidate rows, everywhere. Limits given beside
-    candidates say which rows are feasible.
+    A `BoundedPolicySpace` has `bounds` and perhaps a `constraint`; a policy is a `(d,)` array of float, and n
+    of them are `(n, d)`. A `FinitePolicySpace` has `candidates`; a policy is an integer candidate row,
+    everywhere, and n of them are `(n,)`. Limits given beside candidates say which rows are feasible. A space
+    that embeds its policies in its own way derives from one of the two.
 
     Parameters
     ----------
@@ -42,6 +40,13 @@ class PolicySpace:
     ValueError
         Wrong lengths, nan, bounds upside down or infinite, or limits that no policy satisfies. One line that
         names the entry.
+
+    Attributes
+    ----------
+    finite : bool
+        Whether policies are rows of `candidates`.
+    size : int or None
+        Number of candidates; None in a bounded space.
     """
 
     labels: tuple[str, ...]
@@ -49,6 +54,16 @@ class PolicySpace:
     bounds: Bounds | None
     constraint: LinearConstraint | None
     candidates: Array | None
+    finite: ClassVar[bool]
+    size: int | None
+
+    def __new__(cls, *_: Any, candidates: ArrayLike | None = None, **__: Any) -> Self:
+        """A space of the kind that is asked for."""
+        kind: Any = cls
+        if cls is PolicySpace:
+            kind = BoundedPolicySpace if candidates is None else FinitePolicySpace
+        space: Self = super().__new__(kind)
+        return space
 
     def __init__(
         self,
@@ -72,125 +87,53 @@ class PolicySpace:
             raise ValueError("a policy space needs bounds or candidates")
         if features is not None and candidates is None:
             raise ValueError("features belong to candidates, and there are none")
-        self._lower, self._upper = self._box(bounds)
-        self._A, self._row_lower, self._row_upper = self._rows_of(constraint)
-        self.bounds = None if bounds is None else Bounds(self._lower, self._upper)
-        self.constraint = (
-            None if constraint is None else LinearConstraint(self._A, self._row_lower, self._row_upper)
-        )
-        self.candidates = None if candidates is None else _table(candidates, "candidates", self.d)
-        self._features = self.candidates if features is None else _table(features, "features", None)
-        if self.candidates is not None and self._features is not None:
-            if len(self._features) != len(self.candidates):
-                raise ValueError(
-                    f"features must have one row a candidate: {len(self.candidates)} expected, "
-                    f"got {len(self._features)}"
-                )
-            if not self._satisfies(self.candidates).any():
-                raise ValueError("no candidate lies within the bounds and the constraint")
-        else:
-            self._refuse_infeasible()
+        self._limits = Limits(self.labels, bounds, constraint)
+        self.bounds, self.constraint = self._limits.bounds, self._limits.constraint
+        self._set_candidates(candidates, features)
+
+    def _set_candidates(self, candidates: ArrayLike | None, features: ArrayLike | None) -> None:
+        """Set what only one kind has, and check that there is a feasible policy."""
+        raise TypeError("a policy space derives from BoundedPolicySpace or FinitePolicySpace")
 
     @property
     def d(self) -> int:
         """Number of entries of a policy."""
         return len(self.labels)
 
-    @property
-    def finite(self) -> bool:
-        """Whether policies are rows of `candidates`."""
-        return self.candidates is not None
-
-    @property
-    def size(self) -> int | None:
-        """Number of candidates; None in a bounded space."""
-        return None if self.candidates is None else len(self.candidates)
-
     def __repr__(self) -> str:
         kind = f"{self.size} candidates" if self.finite else "bounded"
-        return f"PolicySpace({', '.join(self.labels)}; {kind}, {len(self._A)} linear constraint(s))"
+        return f"PolicySpace({', '.join(self.labels)}; {kind}, {len(self._limits.A)} linear constraint(s))"
+
+    def same_form(self, policy: Any) -> Any:
+        """A policy in the one form in which it travels, unchecked: a (d,) array of float, or an int."""
+        raise NotImplementedError
 
     def check(self, policy: Any) -> Any:
-        """A policy in its standard form, or say what is wrong with it.
-
-        Parameters
-        ----------
-        policy : (d,) array-like, or int
-            A policy, or a candidate row in a finite space. Never changed.
+        """A feasible policy in its one form, or say what is wrong with it.
 
         Returns
         -------
         (d,) array of float, or int
-            A copy in a bounded space.
+            A copy in a bounded space; the argument is never changed.
 
         Raises
         ------
         ValueError
             Wrong length, nan, or outside the limits: names the entry, its value and its bound.
         """
-        if self.candidates is not None:
-            row = _row(policy, len(self.candidates))
-            self._explain(self.candidates[row])
-            return row
-        try:
-            x = np.array(policy, dtype=float)
-        except (TypeError, ValueError):
-            raise ValueError(f"a policy must be {self.d} numbers, got {policy!r}") from None
-        if x.shape != (self.d,):
-            raise ValueError(
-                f"a policy must have {self.d} entries ({', '.join(self.labels)}), got shape {x.shape}"
-            )
-        self._explain(x)
-        return x
+        raise NotImplementedError
 
-    def contains(self, policies: ArrayLike) -> NDArray[np.bool_]:
-        """Which policies are feasible, within 1e-9 relative.
-
-        Parameters
-        ----------
-        policies : (n, d) array-like, or (n,) candidate rows
-            The policies.
-
-        Returns
-        -------
-        (n,) array of bool
-        """
-        if self.candidates is None:
-            return self._satisfies(self._as_table(policies))
-        rows = np.asarray(policies)
-        if rows.ndim != 1:
-            raise ValueError(f"policies of a finite space are (n,) candidate rows, got shape {rows.shape}")
-        whole = np.equal(rows, np.floor(rows)) & (rows >= 0) & (rows < len(self.candidates))
-        index = np.where(whole, rows, 0).astype(int)
-        return np.asarray(whole & self._satisfies(self.candidates[index]), dtype=bool)
+    def contains(self, policies: ArrayLike) -> Mask:
+        """Which policies are feasible, within 1e-9 relative, (n,)."""
+        raise NotImplementedError
 
     def resolve(self, policies: ArrayLike) -> Array:
-        """The coordinates of policies.
-
-        Parameters
-        ----------
-        policies : (n, d) array-like, or (n,) candidate rows
-            The policies; rows must exist.
-
-        Returns
-        -------
-        (n, d) array of float
-        """
-        return self._as_table(policies) if self.candidates is None else self.candidates[self._rows(policies)]
+        """The coordinates (n, d) of policies; rows must exist."""
+        raise NotImplementedError
 
     def embed(self, policies: ArrayLike) -> Array:
-        """The features that kernels see: the coordinates, or the candidates' own `features`.
-
-        Parameters
-        ----------
-        policies : (n, d) array-like, or (n,) candidate rows
-            The policies; rows must exist.
-
-        Returns
-        -------
-        (n, p) array of float
-        """
-        return self.resolve(policies) if self._features is None else self._features[self._rows(policies)]
+        """The features (n, p) that kernels see: the coordinates, or the candidates' own `features`."""
+        return self.resolve(policies)
 
     def project(self, policy: Any) -> Any:
         """The feasible policy nearest to a point, in the Euclidean distance of the coordinates.
@@ -203,150 +146,144 @@ class PolicySpace:
         Returns
         -------
         (d,) array of float, or int
-            The nearest feasible policy; in a finite space, the nearest feasible row, the lowest one of
-            several.
+            In a finite space the nearest feasible row, the lowest one of several.
 
         Raises
         ------
         ValueError
             Wrong length, or an entry that is not finite.
         """
-        if self.candidates is not None and np.ndim(policy) == 0:
-            policy = self.candidates[_row(policy, len(self.candidates))]
+        raise NotImplementedError
+
+    def _point(self, policy: Any) -> Array:
         point = np.array(policy, dtype=float)
         if point.shape != (self.d,) or not np.isfinite(point).all():
             raise ValueError(f"a point to project must be {self.d} finite numbers, got {policy!r}")
-        if self.candidates is not None:
-            distance = np.square(self.candidates - point).sum(axis=1)
-            distance[~self._satisfies(self.candidates)] = np.inf
-            return int(np.argmin(distance))
-        return project(point, self._lower, self._upper, self._A, self._row_lower, self._row_upper)
+        return point
 
-    def _as_table(self, policies: ArrayLike) -> Array:
+
+class BoundedPolicySpace(PolicySpace):
+    """Policies are points `(d,)` of a box that linear constraints may cut. See `PolicySpace`."""
+
+    bounds: Bounds
+    candidates: None
+    finite = False
+    size: None
+
+    def _set_candidates(self, candidates: ArrayLike | None, features: ArrayLike | None) -> None:
+        if candidates is not None:
+            raise ValueError("candidates belong to a finite policy space, and this is a bounded one")
+        self.candidates = self.size = None
+        self._limits.refuse_empty()
+
+    def same_form(self, policy: Any) -> Array:
+        """The policy as an array of float."""
+        return np.asarray(policy, dtype=float)
+
+    def check(self, policy: Any) -> Array:
+        """A feasible policy as a new array of float, or ValueError."""
+        try:
+            x = np.array(policy, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"a policy must be {self.d} numbers, got {policy!r}") from None
+        if x.shape != (self.d,):
+            raise ValueError(
+                f"a policy must have {self.d} entries ({', '.join(self.labels)}), got shape {x.shape}"
+            )
+        self._limits.explain(x)
+        return x
+
+    def contains(self, policies: ArrayLike) -> Mask:
+        """Which policies (n, d) are feasible, (n,)."""
+        return self._limits.satisfied(self.resolve(policies))
+
+    def resolve(self, policies: ArrayLike) -> Array:
+        """The policies (n, d) as an array of float, or ValueError for another shape."""
         x = np.ascontiguousarray(policies, dtype=float)
         if x.ndim != 2 or x.shape[1] != self.d:
             raise ValueError(f"policies must have shape (n, {self.d}), got {x.shape}")
         return x
 
-    def _rows(self, policies: ArrayLike) -> NDArray[np.intp]:
-        assert self.candidates is not None
-        rows = np.asarray(policies)
-        if rows.ndim != 1 or not np.equal(rows, np.floor(rows)).all():
-            raise ValueError(f"policies of a finite space are (n,) candidate rows, got shape {rows.shape}")
-        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self.candidates)):
-            raise ValueError(f"candidate rows must lie in 0..{len(self.candidates) - 1}")
+    def project(self, policy: Any) -> Array:
+        """The feasible policy nearest to a point (d,)."""
+        return self._limits.project(self._point(policy))
+
+
+class FinitePolicySpace(PolicySpace):
+    """Policies are rows of `candidates`, of which limits may bar some. See `PolicySpace`."""
+
+    candidates: Array
+    finite = True
+    size: int
+
+    def _set_candidates(self, candidates: ArrayLike | None, features: ArrayLike | None) -> None:
+        self.candidates = _table(candidates, "candidates", self.d)
+        self.size = len(self.candidates)
+        self._features = self.candidates if features is None else _table(features, "features", None)
+        if len(self._features) != self.size:
+            raise ValueError(
+                f"features must have one row a candidate: {self.size} expected, got {len(self._features)}"
+            )
+        if not self._limits.satisfied(self.candidates).any():
+            raise ValueError("no candidate lies within the bounds and the constraint")
+
+    def same_form(self, policy: Any) -> int:
+        """The candidate row as an int."""
+        return int(policy)
+
+    def check(self, policy: Any) -> int:
+        """A feasible candidate row as an int, or ValueError."""
+        row = self._row(policy)
+        self._limits.explain(self.candidates[row])
+        return row
+
+    def _row(self, policy: Any) -> int:
+        value = np.asarray(policy)
+        if value.ndim != 0 or value.dtype.kind not in "iuf" or value != np.floor(value):
+            raise ValueError(f"a policy of this finite space must be a whole number (a row), got {policy!r}")
+        if not 0 <= value < self.size:
+            raise ValueError(f"candidate row {value} is outside 0..{self.size - 1}")
+        return int(value)
+
+    def contains(self, policies: ArrayLike) -> Mask:
+        """Which candidate rows (n,) exist and are feasible, (n,)."""
+        rows = _line(policies)
+        whole = np.equal(rows, np.floor(rows)) & (rows >= 0) & (rows < self.size)
+        index = np.where(whole, rows, 0).astype(int)
+        return np.asarray(whole & self._limits.satisfied(self.candidates[index]), dtype=bool)
+
+    def rows(self, policies: ArrayLike) -> Rows:
+        """Candidate rows (n,), feasible or not, as integers; ValueError if one does not exist."""
+        rows = _line(policies)
+        if not (np.equal(rows, np.floor(rows)) & (rows >= 0) & (rows < self.size)).all():
+            raise ValueError(f"candidate rows must be whole numbers in 0..{self.size - 1}")
         return rows.astype(np.intp)
 
-    def _satisfies(self, x: Array) -> NDArray[np.bool_]:
-        feasible = np.isfinite(x).all(axis=1)
-        feasible &= (_excess(x, self._lower, self._upper) <= 0).all(axis=1)
-        feasible &= (_excess(_products(self._A, x), self._row_lower, self._row_upper) <= 0).all(axis=1)
-        return np.asarray(feasible, dtype=bool)
+    def resolve(self, policies: ArrayLike) -> Array:
+        """The coordinates (n, d) of candidate rows (n,)."""
+        return self.candidates[self.rows(policies)]
 
-    def _explain(self, x: Array) -> None:
-        """Raise ValueError with the first reason why x is not feasible."""
-        for label, value in zip(self.labels, x, strict=True):
-            if not np.isfinite(value):
-                raise ValueError(f"policy entry {label!r} is {value}, which is not a finite number")
-        for j in np.flatnonzero(_excess(x, self._lower, self._upper) > 0)[:1]:
-            raise ValueError(
-                f"policy entry {self.labels[j]!r} is {x[j]:.12g}, outside its bounds "
-                f"{self._lower[j]:g}..{self._upper[j]:g}"
-            )
-        values = _products(self._A, x[None])[0]
-        for i in np.flatnonzero(_excess(values, self._row_lower, self._row_upper) > 0)[:1]:
-            raise ValueError(
-                f"policy has {self._row_text(i)} = {values[i]:.12g}, outside the constraint's limits "
-                f"{self._row_lower[i]:.12g}..{self._row_upper[i]:.12g}"
-            )
+    def embed(self, policies: ArrayLike) -> Array:
+        """The features (n, p) of candidate rows (n,)."""
+        return self._features[self.rows(policies)]
 
-    def _row_text(self, i: int) -> str:
-        terms = zip(self._A[i], self.labels, strict=True)
-        return " + ".join(f"{a:.4g}*[{label}]" for a, label in terms if a != 0) or "0"
-
-    def _box(self, bounds: Bounds | None) -> tuple[Array, Array]:
-        """The checked (d,) limits of the entries, infinite where there are none."""
-        if bounds is None:
-            return np.full(self.d, -np.inf), np.full(self.d, np.inf)
-        sides = []
-        for side, values in (("lower", bounds.lb), ("upper", bounds.ub)):
-            try:
-                sides.append(np.array(np.broadcast_to(np.asarray(values, dtype=float), (self.d,))))
-            except ValueError:
-                raise ValueError(
-                    f"bounds: {side} limits must be one number or {self.d}, got {values}"
-                ) from None
-        for label, lo, hi in zip(self.labels, *sides, strict=True):
-            if not (np.isfinite(lo) and np.isfinite(hi)):
-                raise ValueError(f"bounds of {label!r} must be finite, got {lo:g}..{hi:g}")
-            if lo > hi:
-                raise ValueError(f"bounds of {label!r} are upside down: lower {lo:g} is above upper {hi:g}")
-        return sides[0], sides[1]
-
-    def _rows_of(self, constraint: LinearConstraint | None) -> tuple[Array, Array, Array]:
-        """The checked (m, d) coefficients and (m,) limits, m = 0 without a constraint."""
-        if constraint is None:
-            return np.empty((0, self.d)), np.empty(0), np.empty(0)
-        A: Any = constraint.A
-        A = np.atleast_2d(np.array(A.toarray() if hasattr(A, "toarray") else A, dtype=float))
-        if A.ndim != 2 or A.shape[1] != self.d:
-            raise ValueError(f"constraint: each row must have {self.d} coefficients, got shape {A.shape}")
-        try:
-            lb = np.array(np.broadcast_to(np.asarray(constraint.lb, dtype=float), (len(A),)))
-            ub = np.array(np.broadcast_to(np.asarray(constraint.ub, dtype=float), (len(A),)))
-        except ValueError:
-            raise ValueError(f"constraint: lb and ub must be one number or {len(A)}") from None
-        for i in range(len(A)):
-            if not np.isfinite(A[i]).all():
-                raise ValueError(f"constraint {i + 1}: coefficients must be finite, got {A[i].tolist()}")
-            if not lb[i] <= ub[i]:
-                raise ValueError(
-                    f"constraint {i + 1}: limits must be numbers with lower <= upper, "
-                    f"got {lb[i]:g}..{ub[i]:g}"
-                )
-        return A, lb, ub
-
-    def _refuse_infeasible(self) -> None:
-        A, lb, ub = self._A, self._row_lower, self._row_upper
-        least = np.minimum(A * self._lower, A * self._upper).sum(axis=1)
-        most = np.maximum(A * self._lower, A * self._upper).sum(axis=1)
-        for i in range(len(A)):
-            if least[i] > ub[i] + _slack(ub[i]) or most[i] < lb[i] - _slack(lb[i]):
-                raise ValueError(
-                    f"infeasible constraint {i + 1}: within the bounds {self._row_text(i)} lies in "
-                    f"{least[i]:.6g}..{most[i]:.6g}, never in {lb[i]:.6g}..{ub[i]:.6g}"
-                )
-        if len(A) > 1:
-            rows, limits = np.vstack([A, -A]), np.concatenate([ub + _slack(ub), _slack(lb) - lb])
-            finite = np.isfinite(limits)
-            answer = linprog(
-                np.zeros(self.d),
-                A_ub=rows[finite],
-                b_ub=limits[finite],
-                bounds=list(zip(self._lower.tolist(), self._upper.tolist(), strict=True)),
-            )
-            if answer.status == 2:
-                raise ValueError(
-                    "infeasible constraints: no policy within the bounds satisfies all of them at once"
-                )
+    def project(self, policy: Any) -> int:
+        """The feasible row nearest to a point (d,), or to a candidate row."""
+        if np.ndim(policy) == 0:
+            policy = self.candidates[self._row(policy)]
+        distance = np.square(self.candidates - self._point(policy)).sum(axis=1)
+        distance[~self._limits.satisfied(self.candidates)] = np.inf
+        return int(np.argmin(distance))
 
 
-def _slack(limit: Any) -> Any:
-    return TOLERANCE * np.maximum(1.0, np.where(np.isfinite(limit), np.abs(limit), 0.0))
+def _line(policies: ArrayLike) -> NDArray[Any]:
+    rows = np.asarray(policies)
+    if rows.ndim != 1:
+        raise ValueError(f"policies of a finite space are (n,) candidate rows, got shape {rows.shape}")
+    return rows
 
 
-def _excess(values: Array, lower: Array, upper: Array) -> Array:
-    """How far values lie outside their limits, tolerance taken off; positive means infeasible."""
-    excess: Array = np.maximum(lower - _slack(lower) - values, values - upper - _slack(upper))
-    return excess
-
-
-def _products(A: Array, x: Array) -> Array:
-    """A x for every row of x, (n, m), each row in the same order whatever its neighbours."""
-    return np.asarray((x[:, None, :] * A).sum(axis=-1), dtype=float)
-
-
-def _table(values: ArrayLike, what: str, columns: int | None) -> Array:
+def _table(values: ArrayLike | None, what: str, columns: int | None) -> Array:
     table = np.array(values, dtype=float, order="C")
     if table.ndim != 2 or len(table) == 0 or (columns is not None and table.shape[1] != columns):
         raise ValueError(f"{what} must have shape (n, {columns or 'p'}) with n >= 1, got {table.shape}")
@@ -355,12 +292,3 @@ def _table(values: ArrayLike, what: str, columns: int | None) -> Array:
         raise ValueError(f"{what}: row {row} has an entry that is not a finite number: {table[row].tolist()}")
     table.flags.writeable = False
     return table
-
-
-def _row(policy: Any, size: int) -> int:
-    value = np.asarray(policy)
-    if value.ndim != 0 or value.dtype.kind not in "iuf" or value != np.floor(value):
-        raise ValueError(f"a policy of this finite space must be a whole number (a row), got {policy!r}")
-    if not 0 <= value < size:
-        raise ValueError(f"candidate row {value} is outside 0..{size - 1}")
-    return int(value)

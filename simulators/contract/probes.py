@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import BoundedPolicySpace, FinitePolicySpace
+
+Space = BoundedPolicySpace | FinitePolicySpace
 
 
-def feasible(space: PolicySpace, n: int) -> list[Any]:
+def feasible(space: Space, n: int) -> list[Any]:
     """N feasible policies, spread over the space."""
     rng = np.random.default_rng(20)
-    if space.size is not None:
+    if isinstance(space, FinitePolicySpace):
         rows = np.flatnonzero(space.contains(np.arange(space.size)))
         return [int(row) for row in rng.choice(rows, size=n)]
-    assert space.bounds is not None
-    project: Callable[[Any], Any] = space.project
     # A Latin hypercube: every entry is tried low and high.
     spread = qmc.LatinHypercube(space.d, rng=rng).random(n)
-    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
-    return [project(lower + share * (upper - lower)) for share in spread]
+    lower, upper = space.bounds.lb, space.bounds.ub
+    return [space.project(lower + share * (upper - lower)) for share in spread]
 
 
-def infeasible(space: PolicySpace) -> list[tuple[Any, str]]:
+def infeasible(space: Space) -> list[tuple[Any, str]]:
     """Policies outside the space, each with what is wrong with it."""
-    if space.size is not None:
+    if isinstance(space, FinitePolicySpace):
         cases: list[tuple[Any, str]] = [
             (space.size, "a candidate row beyond the last"),
             (-1, "a negative candidate row"),
         ]
         barred = np.flatnonzero(~space.contains(np.arange(space.size)))
         return cases + [(int(row), "a candidate outside the limits") for row in barred[:1]]
-    assert space.bounds is not None
-    inside = np.asarray(feasible(space, 1)[0], dtype=float)
-    lower, upper = np.asarray(space.bounds.lb, dtype=float), np.asarray(space.bounds.ub, dtype=float)
+    inside, lower, upper = feasible(space, 1)[0], space.bounds.lb, space.bounds.ub
     above, missing = inside.copy(), inside.copy()
     above[-1], missing[0] = upper[-1] + 1 + abs(upper[-1]), np.nan
     cases = [
@@ -47,17 +43,12 @@ def infeasible(space: PolicySpace) -> list[tuple[Any, str]]:
     ]
     if space.constraint is not None:
         sides = ((lower, upper), (upper, lower))
-        corners = [np.where(row > 0, a, b) for row in _rows(space) for a, b in sides]
+        corners = [np.where(row > 0, a, b) for row in space.constraint.A for a, b in sides]
         breaking = [corner for corner in corners if not space.contains(corner[None])[0]]
         cases += [
             (corner, "a policy within bounds that breaks the linear constraint") for corner in breaking[:1]
         ]
     return cases
-
-
-def _rows(space: PolicySpace) -> NDArray[np.float64]:
-    assert space.constraint is not None
-    return np.atleast_2d(np.asarray(space.constraint.A, dtype=float))
 
 
 def text(policy: Any) -> str:

@@ -9,21 +9,10 @@ from simulators.arrays import Array
 
 
 def project(point: Array, lower: Array, upper: Array, A: Array, row_lower: Array, row_upper: Array) -> Array:
-    """The nearest x to a point with `lower <= x <= upper` and `row_lower <= A x <= row_upper`.
+    """The nearest x (d,) to a point with `lower <= x <= upper` and `row_lower <= A x <= row_upper`.
 
-    Parameters
-    ----------
-    point, lower, upper : (d,) array
-        The point and a finite box.
-    A : (m, d) array
-        The rows.
-    row_lower, row_upper : (m,) array
-        Their limits; may be infinite. The set must not be empty.
-
-    Returns
-    -------
-    (d,) array
-        Satisfies every limit to rounding.
+    The box is finite, the limits of the m rows may be infinite, the set must not be empty. The answer
+    satisfies every limit to rounding.
     """
     nearest: Array = np.clip(point, lower, upper)
     value = A @ nearest

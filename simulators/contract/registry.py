@@ -11,7 +11,7 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, get_args, get_origin, get_type_hints
 
 from policyloop.messages import did_you_mean, failure, on_one_line, unknown_name
 from simulators.contract.environment import Environment
@@ -40,12 +40,7 @@ _factories: dict[str, Factory | str] = {
 
 
 def names() -> list[str]:
-    """The names that `make` knows, sorted.
-
-    Returns
-    -------
-    list of str
-    """
+    """The names that `make` knows, sorted."""
     return sorted({*_factories, *plugins()})
 
 
@@ -54,10 +49,6 @@ def plugins() -> dict[str, EntryPoint]:
     """What installed packages offer by entry points, by name. Nothing of theirs is imported.
 
     A name of the registry's own is not theirs to take.
-
-    Returns
-    -------
-    dict of str to importlib.metadata.EntryPoint
     """
     from importlib.metadata import entry_points  # slow to import
 
@@ -186,18 +177,39 @@ def _parameters(factory: Factory) -> tuple[list[str], bool, list[str]]:
     Among the accepted ones are those of the classes above, to which a class passes on what it does not know.
     """
     above = [vars(cls).get("__init__") for cls in getattr(factory, "__mro__", ())[1:]]
-    levels = [list(inspect.signature(level).parameters.values()) for level in (factory, *filter(None, above))]
-    accepted: list[str] = []
-    for parameters in levels:
-        accepted += [p.name for p in parameters if p.kind in NAMED and p.name not in ("self", *accepted)]
-        if not _open_ended(parameters):
-            break
-    required = [p.name for p in levels[0] if p.kind in NAMED and p.default is p.empty]
-    return accepted, _open_ended(levels[0]), required
+    accepted, open_ended = _keywords(factory)
+    further = open_ended
+    for level in filter(None, above):
+        if further:
+            names, further = _keywords(level)
+            accepted += [name for name in names if name not in ("self", *accepted)]
+    parameters = inspect.signature(factory).parameters.values()
+    required = [p.name for p in parameters if p.kind in NAMED and p.default is p.empty]
+    return accepted, open_ended, required
 
 
-def _open_ended(parameters: list[inspect.Parameter]) -> bool:
-    return any(p.kind is p.VAR_KEYWORD for p in parameters)
+def _keywords(function: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The keywords of a function or class, those of `**options: Unpack[..]` too, and whether it takes any."""
+    names: list[str] = []
+    open_ended = False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in NAMED:
+            names.append(parameter.name)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            passed_on = _typed_keywords(function, parameter.name)
+            names += passed_on
+            open_ended = not passed_on
+    return names, open_ended
+
+
+def _typed_keywords(function: Callable[..., Any], name: str) -> list[str]:
+    """The keys of the TypedDict by which `**name` is annotated; none where there is no such annotation."""
+    known: Any = function
+    try:
+        hint = get_type_hints(known.__init__ if isinstance(function, type) else known).get(name)
+    except Exception:  # an annotation that cannot be read says nothing
+        return []
+    return list(get_type_hints(get_args(hint)[0])) if get_origin(hint) is Unpack else []
 
 
 def _unknown(name: str, option: str, accepted: list[str]) -> ValueError:

@@ -19,15 +19,7 @@ def is_target(text: Any) -> bool:
 
 
 def absolute(target: str, folder: Path) -> str:
-    """A target whose file, if it is one of a file, is named by its whole path.
-
-    Parameters
-    ----------
-    target : str
-        `package.module:Class` stays as it is.
-    folder : Path
-        Where a relative path begins.
-    """
+    """A target with the whole path of its file, where it names one; relative paths begin in a folder."""
     place, _, attribute = target.rpartition(":")
     return f"{(folder / place).resolve()}:{attribute}" if place.endswith(".py") else target
 
@@ -35,18 +27,9 @@ def absolute(target: str, folder: Path) -> str:
 def load_target(target: str) -> Any:
     """Import what a target names.
 
-    A file's own folder is appended to the import path, so that a file may import its neighbours.
-
-    Parameters
-    ----------
-    target : str
-        `package.module:Class`, or `folder/file.py:Class`, relative to the working folder. Any attribute will
-        do, a function as well as a class.
-
-    Raises
-    ------
-    ValueError
-        There is no such module, file or attribute, or it fails when it is imported: one line that says why.
+    `package.module:Class`, or `folder/file.py:Class`, relative to the working folder; any attribute will do.
+    A file's own folder is appended to the import path, so that a file may import its neighbours. What cannot
+    be imported is a ValueError of one line that says why.
     """
     if not is_target(target):
         raise ValueError(f"{target!r} must read package.module:Class or file.py:Class")

@@ -1,6 +1,7 @@
 """Checks of the parameters that a user may write into a scenario file.
 
-Each says in one line what is wrong and what is accepted.
+Each raises ValueError, in one line, for anything else than what it returns: with the parameter, its value and
+what is accepted.
 """
 
 from __future__ import annotations
@@ -9,24 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from policyloop.messages import did_you_mean
 from simulators.arrays import Array
 
 
 def number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf) -> float:
-    """A finite number above one limit and not below another.
-
-    Raises
-    ------
-    ValueError
-        Anything else; names the parameter, the value and what is accepted.
-    """
-    accepted = "a finite number"
-    if above > -np.inf:
-        accepted += f" > {above:g}"
-    elif least > -np.inf:
-        accepted += f" >= {least:g}"
+    """A finite number above one limit and not below another."""
+    accepted = _accepted(above, least)
     if isinstance(value, bool | str) or np.ndim(value) != 0:
         raise ValueError(f"{name}={value!r} must be {accepted}")
     try:
@@ -38,33 +30,24 @@ def number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.
     return x
 
 
+def _accepted(above: float, least: float) -> str:
+    limit = f" > {above:g}" if above > -np.inf else f" >= {least:g}" if least > -np.inf else ""
+    return f"a finite number{limit}"
+
+
 def per_group(
     name: str,
     value: Any,
     groups: Sequence[str],
     *,
+    default: ArrayLike | None = None,
     above: float = -np.inf,
     least: float = -np.inf,
     most: float = np.inf,
 ) -> Array:
-    """One number a group, from as many numbers or from one for all.
-
-    Returns
-    -------
-    (J,) array
-
-    Raises
-    ------
-    ValueError
-        A wrong length, or an entry that is missing, not a number or outside its limits; names the group.
-    """
-    accepted = "a finite number"
-    if above > -np.inf:
-        accepted += f" > {above:g}"
-    elif least > -np.inf:
-        accepted += f" >= {least:g}"
-    if most < np.inf:
-        accepted += f" and <= {most:g}"
+    """One number a group (J,), from as many numbers or from one for all; its message names the group."""
+    value = default if value is None else value
+    accepted = _accepted(above, least) + (f" and <= {most:g}" if most < np.inf else "")
     try:
         x = np.array("" if value is None else value, dtype=float)  # NumPy would make nan of None
     except (TypeError, ValueError):
@@ -81,17 +64,7 @@ def per_group(
 
 
 def nonnegative_matrix(name: str, value: Any, groups: Sequence[str]) -> Array:
-    """A square matrix with one row and one column a group and no negative or missing entry.
-
-    Returns
-    -------
-    (J, J) array
-
-    Raises
-    ------
-    ValueError
-        Another shape, or a negative or missing entry; names its row and column.
-    """
+    """A matrix (J, J) with one row and one column a group and no negative or missing entry."""
     J = len(groups)
     try:
         x = np.array(value, dtype=float)
@@ -111,13 +84,7 @@ def nonnegative_matrix(name: str, value: Any, groups: Sequence[str]) -> Array:
 
 
 def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
-    """A value that is among the accepted ones.
-
-    Raises
-    ------
-    ValueError
-        It is not; lists them, the nearest first when it is a word.
-    """
+    """A value that is among the accepted ones."""
     if value not in accepted or isinstance(value, bool):
         words = [word for word in accepted if isinstance(word, str)]
         known = ", ".join(map(repr, accepted))
@@ -126,13 +93,7 @@ def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
 
 
 def whole(name: str, value: Any, *, least: int = 1) -> int:
-    """A whole number that is not below a limit.
-
-    Raises
-    ------
-    ValueError
-        Anything else; names the parameter, the value and what is accepted.
-    """
+    """A whole number that is not below a limit."""
     try:
         x = number(name, value, least=least)
     except ValueError:
@@ -140,16 +101,3 @@ def whole(name: str, value: Any, *, least: int = 1) -> int:
     if x != np.floor(x):
         raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
     return int(x)
-
-
-def seed_sequence(seed: Any) -> np.random.SeedSequence:
-    """The seed of a world as a sequence from which streams are spawned.
-
-    Raises
-    ------
-    ValueError
-        Neither a SeedSequence nor a whole number >= 0.
-    """
-    if isinstance(seed, np.random.SeedSequence):
-        return seed
-    return np.random.SeedSequence(whole("seed", seed, least=0))

@@ -12,46 +12,35 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, LinearConstraint
 
-from simulators.arrays import Array
+from policyloop.messages import failure
+from simulators.arrays import Array, Integers, Mask
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import number, per_group, whole
 from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
 from simulators.flu.season.durations import durations
 from simulators.flu.season.model import LATENT_PERIOD, FluModel
-from simulators.population.population import cached_population
+from simulators.population.population import build_population
 
 PILOT_POLICIES, PILOT_SEASONS = 4, 4
 """Seasons from which the noise of a single season is estimated: so many policies, so many seasons of each."""
 
 PILOT_SEED = 20
-"""Of the pilot: it belongs to the world, and does not change with the noise."""
+"""Of the pilot, which belongs to the world and does not change with the noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class Season:
-    """What one season brought.
+    """What one season brought, by group (J,)."""
 
-    Attributes
-    ----------
-    sick_days : (J,) array
-        Person-days infectious in each group, by person of the whole population.
-    attack_rate : (J,) array
-        Share of each group infected.
-    infectious : (days + 1, J) array
-        Persons infectious on the days 0, 1, ..
-    immune : (N,) array of bool
-        Who leaves the season immune.
-    """
-
-    sick_days: Array
-    attack_rate: Array
-    infectious: NDArray[np.int64]
-    immune: NDArray[np.bool_]
+    sick_days: Array  # person-days infectious, by person of the whole population
+    attack_rate: Array  # share infected
+    infectious: Integers  # (days + 1, J): persons on the days 0, 1, ..
+    immune: Mask  # (N,): who leaves the season immune
 
 
 class FluABM(Environment):
@@ -121,6 +110,7 @@ class FluABM(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
+    policy_space: BoundedPolicySpace
 
     def __init__(
         self,
@@ -182,7 +172,9 @@ class FluABM(Environment):
         self._adopt_policy_space(ode)
 
         self.seed = seed
-        self.population = cached_population(persons, seed, contacts, groups, layer_weights)
+        self.population = build_population(
+            persons, seed=seed, contacts=contacts, groups=groups, weights=layer_weights
+        )
         for name, size in zip(self.groups, self.population.sizes, strict=True):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
@@ -198,8 +190,7 @@ class FluABM(Environment):
             "initial_infected": initial_infected,
             "days": days,
         }
-        self._immune: list[NDArray[np.bool_] | None] = [None] * self.replicates
-        assert self.policy_space.bounds is not None
+        self._immune: list[Mask | None] = [None] * self.replicates
         self.model(self.policy_space.bounds.lb, seed=0)  # refuses what is wrong with the options
 
     def reset(self, seed: Seed = None) -> None:
@@ -207,23 +198,9 @@ class FluABM(Environment):
         super().reset(seed)
         self._immune = [None] * self.replicates
 
-    def model(self, policy: Any, seed: int, immune: NDArray[np.bool_] | None = None) -> FluModel:
-        """The Mesa model of a season on its day 0.
-
-        Parameters
-        ----------
-        policy : (d,) array-like
-            The policy.
-        seed : int
-            Of the season.
-        immune : (N,) array of bool, optional
-            Persons immune from earlier seasons.
-
-        Returns
-        -------
-        FluModel
-        """
-        x = np.asarray(policy, dtype=float)
+    def model(self, policy: Any, seed: int, immune: Mask | None = None) -> FluModel:
+        """The Mesa model of a season on its day 0; `immune`, (N,), are those immune from earlier seasons."""
+        x = self.policy_space.same_form(policy)
         J = len(self.groups)
         rates: dict[str, Any] = {"coverage" if self.vaccinates else "treatment": x[:J]}
         closure = float(x[J]) if self.longest_closure else 0.0
@@ -232,18 +209,13 @@ class FluABM(Environment):
         )
 
     def step(self, policy: Any) -> Outcomes:
-        """Simulate the replicates of a season.
+        """The mean sick days per person over the replicates of a season that did not fail.
 
         Parameters
         ----------
         policy : (d,) array-like
             Coverage (vaccination) or probability of removal a day (treatment) of each group, and the days of
             school closure where that is part of the policy.
-
-        Returns
-        -------
-        Outcomes
-            Mean sick days per person by group over the replicates that did not fail, and its noise variance.
 
         Raises
         ------
@@ -259,9 +231,7 @@ class FluABM(Environment):
             try:
                 season = self._season(x, seed, self._immune[r])
             except Exception as error:  # the others are worth keeping
-                failed.append(
-                    {"seed": seed, "policy": x.tolist(), "cause": f"{type(error).__name__}: {error}"}
-                )
+                failed.append({"seed": seed, "policy": x.tolist(), "cause": failure(error)})
                 continue
             seasons.append(season)
             if self.has_memory:
@@ -316,18 +286,7 @@ class FluABM(Environment):
         self.rng.bit_generator.state = state["noise"]
 
     def counterpart(self, name: str) -> dict[str, Any]:
-        """The options under which another environment describes this world.
-
-        Parameters
-        ----------
-        name : str
-            Of the environment, as for `simulators.make`.
-
-        Returns
-        -------
-        dict
-            Options of `flu-ode`; empty for any other.
-        """
+        """The options under which the environment of a name describes this world; empty but for `flu-ode`."""
         if name != "flu-ode":
             return {}
         return ode_options(self.population, self.policy_space, self._options, self.vaccinates)
@@ -337,23 +296,15 @@ class FluABM(Environment):
         """Variance of one season's sick days by group, (J,), pooled over a few policies."""
         rng = np.random.default_rng(PILOT_SEED)
         bounds = self.policy_space.bounds
-        assert bounds is not None
-        raw = rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d))
-        variances = [
-            np.var(
-                [
-                    self._season(self.policy_space.project(x), int(seed), None).sick_days
-                    for seed in rng.integers(2**63, size=PILOT_SEASONS)
-                ],
-                axis=0,
-                ddof=1,
-            )
-            for x in raw
-        ]
+        variances = []
+        for raw in rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d)):
+            x, seeds = self.policy_space.project(raw), rng.integers(2**63, size=PILOT_SEASONS)
+            seasons = [self._season(x, int(seed), None).sick_days for seed in seeds]
+            variances.append(np.var(seasons, axis=0, ddof=1))
         pooled: Array = np.mean(variances, axis=0)
         return pooled
 
-    def _season(self, x: Array, seed: int, immune: NDArray[np.bool_] | None) -> Season:
+    def _season(self, x: Array, seed: int, immune: Mask | None) -> Season:
         model = self.model(x, seed, immune)
         model.run_model()
         curve = np.zeros((model.days + 1, len(self.groups)), dtype=np.int64)
@@ -379,7 +330,6 @@ class FluABM(Environment):
     def _adopt_policy_space(self, ode: FluODE) -> None:
         """Take the ODE's policies, with one more entry where schools may close."""
         space = ode.policy_space
-        assert space.bounds is not None
         lower, upper = space.bounds.lb, space.bounds.ub
         if not self.vaccinates and not (lower.min() > 0 and upper.max() <= 1):
             raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
@@ -388,12 +338,11 @@ class FluABM(Environment):
         if not self.longest_closure:
             return
         limits = space.constraint
-        self.policy_space = PolicySpace(
+        self.policy_space = BoundedPolicySpace(
             (*space.labels, "school closure"),
             (*space.units, "days"),
             bounds=Bounds(np.append(lower, 0.0), np.append(upper, self.longest_closure)),
-            constraint=limits
-            and LinearConstraint(np.hstack([np.atleast_2d(limits.A), [[0.0]]]), limits.lb, limits.ub),
+            constraint=limits and LinearConstraint(np.hstack([limits.A, [[0.0]]]), limits.lb, limits.ub),
         )
         if self.current_policy is not None:
             self.current_policy = np.append(self.current_policy, 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.flu.season.durations import durations
 from simulators.flu.season.start import initially_infected
 from simulators.population.population import Population
@@ -17,31 +17,17 @@ NO_TRANSMISSION = 1e-9
 
 
 def ode_options(
-    population: Population, space: PolicySpace, season: Mapping[str, Any], vaccinates: bool
+    population: Population, space: BoundedPolicySpace, season: Mapping[str, Any], vaccinates: bool
 ) -> dict[str, Any]:
     """The options under which `simulators.FluODE` has the same people, contacts and policies.
 
-    Parameters
-    ----------
-    population : Population
-        Persons and contacts; the ODE gets their numbers by group, and the mean contacts of the network.
-    space : PolicySpace
-        Bounds and budget.
-    season : mapping
-        Options of `simulators.flu.season.model.FluModel`: `r0`, `susceptibility`, `efficacy`,
-        `infectious_period`, `initial_infected`, `days`.
-    vaccinates : bool
-        Vaccination, not treatment.
-
-    Returns
-    -------
-    dict
+    It gets the numbers of persons by group and the mean contacts of the network, the bounds and the budget of
+    the space; `season` are the options of a `FluModel`.
     """
     J = len(population.groups)
     sizes, infected = population.sizes, season["initial_infected"]
     if infected is None:
         infected = initially_infected(population.groups, sizes)
-    assert space.bounds is not None
     options: dict[str, Any] = {
         "intervention": "vaccination" if vaccinates else "treatment",
         "groups": J,
@@ -58,6 +44,6 @@ def ode_options(
     if vaccinates:
         options["efficacy"] = season["efficacy"]
     if space.constraint is not None:
-        options["budget"] = float(np.atleast_1d(space.constraint.ub)[0])
-        options["budget_weights"] = np.atleast_2d(space.constraint.A)[0, :J]
+        options["budget"] = float(space.constraint.ub[0])
+        options["budget_weights"] = space.constraint.A[0, :J]
     return options

@@ -5,6 +5,7 @@ The paper's flu domain, section 8.2.2.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes, SimulationError
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import choice, nonnegative_matrix, number, per_group
 from simulators.flu import sir, tables
 from simulators.population import survey
@@ -114,6 +115,7 @@ class FluODE(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
+    policy_space: BoundedPolicySpace
 
     def __init__(
         self,
@@ -142,24 +144,23 @@ class FluODE(Environment):
         self.group_units = ("sick days per person",) * len(self.groups)
 
         self.contacts = _contact_matrix(contacts, table.groups)
-        self.population = self._given("population", population, table.population, above=0)
-        self.susceptibility = self._given("susceptibility", susceptibility, table.susceptibility, least=0)
+        given = partial(per_group, groups=table.groups)
+        self.population = given("population", population, default=table.population, above=0)
+        self.susceptibility = given("susceptibility", susceptibility, default=table.susceptibility, least=0)
         if efficacy is not None and not self.vaccinates:
             raise ValueError(
                 f"efficacy={efficacy!r} has no meaning for intervention='treatment'; leave it out"
             )
-        self.efficacy = self._given("efficacy", efficacy, table.efficacy, least=0, most=1)
-        seeding = tables.SEASON_SEEDING if self.vaccinates else 1.0
-        self.initial_infected = self._given(
-            "initial_infected", initial_infected, seeding * table.initial_infected, least=0
-        )
+        self.efficacy = given("efficacy", efficacy, default=table.efficacy, least=0, most=1)
+        usual = (tables.SEASON_SEEDING if self.vaccinates else 1.0) * table.initial_infected
+        self.initial_infected = given("initial_infected", initial_infected, default=usual, least=0)
         if (self.initial_infected > self.population).any():
             j = int(np.argmax(self.initial_infected > self.population))
             raise ValueError(
                 f"initial_infected of group {self.groups[j]!r} is {self.initial_infected[j]:g}; "
                 f"it must be at most the population, {self.population[j]:g}"
             )
-        self.noise_variance = self._given("noise_variance", noise_variance, table.noise_variance, least=0)
+        self.noise_variance = given("noise_variance", noise_variance, default=table.noise_variance, least=0)
         self.noise_variance.flags.writeable = False
         self.days = number("days", days, above=0)
 
@@ -182,18 +183,7 @@ class FluODE(Environment):
         self._last: tuple[bytes, Array] | None = None
 
     def step(self, policy: Any) -> Outcomes:
-        """Observe one season.
-
-        Parameters
-        ----------
-        policy : (d,) array-like
-            Coverage (vaccination) or removal rate per day (treatment) of each group.
-
-        Returns
-        -------
-        Outcomes
-            Sick days per person by group with noise (which may take a small outcome below zero), the noise's
-            variance, and the season's course in `info`.
+        """Observe one season under coverages (vaccination) or removal rates per day (treatment), (d,).
 
         Raises
         ------
@@ -204,7 +194,6 @@ class FluODE(Environment):
         """
         x = self.policy_space.check(policy)
         epidemic, S0 = self._simulate(x[None], record=True)
-        assert epidemic.curve is not None and epidemic.days is not None
         expected = self._sick_days(epidemic)[0]
         # The loop asks for the noise-free outcomes of the policy just tried: once computed, they are at hand.
         self._last = (x.tobytes(), expected)
@@ -221,19 +210,9 @@ class FluODE(Environment):
         return Outcomes(values=expected + noise, noise_variance=self.noise_variance, info=info)
 
     def expected(self, policies: ArrayLike) -> Array:
-        """The noise-free sick days per person by group.
+        """The noise-free sick days per person (n, J) of policies (n, d), which need not be feasible.
 
         A row's value is the same to the last bit whether it is computed alone or among others.
-
-        Parameters
-        ----------
-        policies : (n, d) array-like
-            Policies. They need not be feasible, so that derivatives can be taken by differences at a bound.
-
-        Returns
-        -------
-        (n, J) array
-            Sick days per person.
 
         Raises
         ------
@@ -254,32 +233,13 @@ class FluODE(Environment):
             return self._last[1][None].copy()
         return self._sick_days(self._simulate(x)[0])
 
-    def effective_r(self, policy: ArrayLike) -> float:
-        """The reproduction number at the start of a season, by the next-generation matrix.
-
-        Parameters
-        ----------
-        policy : (d,) array-like
-            Coverage (vaccination) or removal rates above zero (treatment).
-
-        Returns
-        -------
-        float
-            Spectral radius of `beta_ij S_i / (N_j removal_j)` (Diekmann, Heesterbeek & Metz 1990).
-        """
-        x = np.asarray(policy, dtype=float)
-        if self.vaccinates:
-            return _radius((1 - self.efficacy * x)[:, None] * self.beta) * self.infectious_period
-        return _radius(self.beta / (x + tables.INFECTED_DEATH_RATE))
-
     def _simulate(self, x: Array, record: bool = False) -> tuple[sir.Epidemic, Array]:
         """The epidemics under (n, d) policies, and the (J, n) susceptible on day 0."""
         n = len(x)
         columns = np.ascontiguousarray(x.T)
         N, I0 = self.population[:, None], self.initial_infected[:, None]
         if self.vaccinates:
-            # With a perfect vaccine for everybody, nobody is left for the initially infected to be taken
-            # from.
+            # With a perfect vaccine for everybody nobody is left to take the initially infected from.
             S0 = np.maximum(N * (1 - self.efficacy[:, None] * columns) - I0, 0.0)
             removal = np.full_like(columns, 1 / self.infectious_period)
         else:
@@ -308,9 +268,6 @@ class FluODE(Environment):
         # C order, so that a sum over the groups of a row runs in one order however many rows there are.
         return np.ascontiguousarray(epidemic.infected_days.T / self.population.sum())
 
-    def _given(self, name: str, value: Any, default: Array, **limits: float) -> Array:
-        return np.array(default) if value is None else per_group(name, value, self.groups, **limits)
-
     def _transmission(self, r0: float | None, coverage: Array) -> tuple[Array, float]:
         """The (J, J) transmission rates per day, and R0."""
         shape = self.susceptibility[:, None] * self.contacts
@@ -327,7 +284,7 @@ class FluODE(Environment):
 
     def _space(
         self, budget: float | str | None, weights: Any, bounds: Any, table: survey.AgeTable
-    ) -> PolicySpace:
+    ) -> BoundedPolicySpace:
         if bounds is None:
             bounds = (0.0, 1.0) if self.vaccinates else tables.TREATMENT_BOUNDS
         try:
@@ -337,10 +294,8 @@ class FluODE(Environment):
         most = 1.0 if self.vaccinates else np.inf
         lower = per_group("bounds: lower limit", low, self.groups, least=0, most=most)
         upper = per_group("bounds: upper limit", high, self.groups, least=0, most=most)
-        shares = self.population / self.population.sum()
-        cost = self._given(
-            "budget_weights", weights, shares if self.vaccinates else table.treatment_weights, least=0
-        )
+        usual = self.population / self.population.sum() if self.vaccinates else table.treatment_weights
+        cost = per_group("budget_weights", weights, self.groups, default=usual, least=0)
         constraint = None
         if isinstance(budget, str) and budget not in ("default", "none"):
             raise ValueError(f"budget={budget!r} must be a number >= 0, 'default' or 'none'")
@@ -356,7 +311,7 @@ class FluODE(Environment):
                 raise ValueError(f"budget={limit:g} is infeasible: within the bounds it must be {accepted}")
             constraint = LinearConstraint(cost[None], -np.inf if self.vaccinates else limit, limit)
         unit = "share vaccinated" if self.vaccinates else "removals per infected and day"
-        return PolicySpace(
+        return BoundedPolicySpace(
             self.groups,
             (unit,) * len(self.groups),
             bounds=Bounds(lower, upper),
@@ -367,7 +322,6 @@ class FluODE(Environment):
         if step_days is not None:
             return max(1, int(np.ceil(self.days / number("step_days", step_days, above=0))))
         bounds = self.policy_space.bounds
-        assert bounds is not None
         slow = fast = 1 / self.infectious_period
         if not self.vaccinates:
             slow, fast = float(np.min(bounds.lb)), float(np.max(bounds.ub))

@@ -34,17 +34,17 @@ class Epidemic:
         Persons on the last day.
     infected_days : (J, n) array
         Person-days spent infected, the integral of I over the whole time.
-    days : (m,) array or None
-        Times of `curve`, from 0, when recorded.
-    curve : (m, J, n) array or None
-        Persons infected at those times, when recorded.
+    days : (m,) array
+        Times of `curve`, from 0; m = 0 unless recorded.
+    curve : (m, J, n) array
+        Persons infected at those times.
     """
 
     susceptible: Array
     infected: Array
     infected_days: Array
-    days: Array | None = None
-    curve: Array | None = None
+    days: Array
+    curve: Array
 
 
 def integrate(
@@ -69,27 +69,18 @@ def integrate(
     ----------
     beta : (J, J) array
         Transmission rates per day; row = susceptible group.
-    population : (J,) array
-        Persons on day 0.
-    susceptible, infected : (J, n) array
+    population, susceptible, infected : (J,), (J, n) and (J, n) array
         Persons on day 0.
     removal : (J, n) array
         Removals per infected person and day.
-    days : float
-        How long.
-    n_steps : int
-        Number of equal steps.
-    deaths : float, default 0.0
+    deaths : float
         Deaths per infected person and day; the dead leave the population that people meet.
-    record : bool, default False
-        Whether to keep the curve of the infected.
 
     Returns
     -------
     Epidemic
         Not finite, or negative, where the step was too long to be stable.
     """
-    n = susceptible.shape[1]
     parts = [
         _integrate_block(
             beta / population,
@@ -101,15 +92,10 @@ def integrate(
             n_steps,
             record,
         )
-        for start in range(0, n, BLOCK)
+        for start in range(0, susceptible.shape[1], BLOCK)
     ]
-    return Epidemic(
-        susceptible=np.concatenate([end[0] for end, _ in parts], axis=1),
-        infected=np.concatenate([end[1] for end, _ in parts], axis=1),
-        infected_days=np.concatenate([end[2] for end, _ in parts], axis=1),
-        days=np.linspace(0.0, days, n_steps + 1) if record else None,
-        curve=np.concatenate([curve for _, curve in parts], axis=2) if record else None,
-    )
+    (S, I, A), curve = (np.concatenate(part, axis=2) for part in zip(*parts, strict=True))  # noqa: E741
+    return Epidemic(S, I, A, np.linspace(0.0, days, n_steps + 1 if record else 0), curve)
 
 
 def _integrate_block(

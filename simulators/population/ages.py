@@ -12,21 +12,10 @@ from simulators.population.tables import FIRST_AGES, OLDEST, PERSONS_BY_AGE, gro
 
 
 def ages(persons: int, groups: int, shares: Array) -> NDArray[np.int8]:
-    """The ages of a population, ascending.
+    """The ages of a population, ascending, in given shares of the groups, in any unit.
 
-    Parameters
-    ----------
-    persons : int
-        How many, N.
-    groups : {5, 9}
-        Number J of age groups.
-    shares : (J,) array
-        Share of each group, in any unit: they are met to a person. Within a group the years are in the
-        proportions of the US of 2012, also to a person.
-
-    Returns
-    -------
-    (N,) int8 array
+    The shares are met to a person, and within a group the years are in the proportions of the US of 2012,
+    also to a person.
     """
     group = group_of_age(groups)
     counts = np.zeros(OLDEST, dtype=np.int64)
@@ -45,26 +34,9 @@ def apportion(total: int, shares: Array) -> NDArray[np.int64]:
 
 
 def group_shares(groups: int, contacts: object, given: ArrayLike | None) -> Array:
-    """The share of each age group.
+    """The share of each age group, (J,): the user's, or those that go with the contacts asked.
 
-    Parameters
-    ----------
-    groups : {5, 9}
-        Number J of age groups.
-    contacts : object
-        The contacts asked: a name of `simulators.population.survey.AGE_SHARES` brings its own
-        population, for nine groups divided as in the US of 2012.
-    given : (J,) array-like, optional
-        The user's.
-
-    Returns
-    -------
-    (J,) array
-
-    Raises
-    ------
-    ValueError
-        A share that is not above zero, or a wrong number of them.
+    A name of `survey.AGE_SHARES` brings its own population, for nine groups divided as in the US of 2012.
     """
     table = survey.AGES[groups]
     if given is not None:

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers
 from simulators.contract.validation import choice, nonnegative_matrix
 from simulators.population import survey
 from simulators.population.network import AskedContacts
@@ -21,7 +20,7 @@ from simulators.population.survey import SETTINGS
 from simulators.population.tables import EMPLOYED, FIRST_AGES, group_of_age
 
 
-def ask(contacts: Any, groups: int, sizes: NDArray[np.integer], homes: NDArray[np.integer]) -> AskedContacts:
+def ask(contacts: Any, groups: int, sizes: Integers, homes: Integers) -> AskedContacts:
     """The contacts that a population is asked to have.
 
     A matrix without settings is divided in the proportions of Mistry 2021, pair of groups by pair of groups,
@@ -29,24 +28,12 @@ def ask(contacts: Any, groups: int, sizes: NDArray[np.integer], homes: NDArray[n
 
     Parameters
     ----------
-    contacts : str, (J, J) array-like or mapping of str to (J, J) array-like
-        A name of `simulators.population.survey.CONTACTS`, contacts of all settings, or contacts by
-        setting.
-    groups : {5, 9}
-        Number J of the population's age groups.
-    sizes : (J,) array
-        Persons in each.
+    contacts
+        As `simulators.build_population` takes them.
+    groups, sizes : {5, 9}, (J,) array
+        Number J of the population's age groups, and persons in each.
     homes : (J, J) array
         F_ij between members of the same household.
-
-    Returns
-    -------
-    AskedContacts
-
-    Raises
-    ------
-    ValueError
-        A wrong name, shape or entry, in one line.
     """
     K, given = _resolve(contacts, groups)
     parent = group_of_age(K)[list(FIRST_AGES[groups])].astype(np.intp)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers, Rows
 
 Words = NDArray[np.uint64]
 
@@ -22,20 +22,10 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
-def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.integer]) -> Words:
-    """One 64-bit word for each counter under its key.
+def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: Integers) -> Words:
+    """One 64-bit word for each counter (n,), not negative, under its key, or under one key for all.
 
-    Parameters
-    ----------
-    keys : uint64 or (n,) array of uint64
-        One key for all counters, or one each.
-    counters : (n,) array of int
-        Not negative.
-
-    Returns
-    -------
-    (n,) array of uint64
-        Word `k` is a function of key `k` and counter `k` alone, uniform over all 64-bit words.
+    Word `k` is a function of key `k` and counter `k` alone, uniform over all 64-bit words.
     """
     x = counters.astype(np.uint64)
     x += np.uint64(1)
@@ -50,16 +40,8 @@ def words(keys: NDArray[np.unsignedinteger] | np.uint64, counters: NDArray[np.in
     return x
 
 
-def stream(seed: int, purpose: int) -> np.uint64:
-    """The key under which a seed draws for one purpose.
-
-    Parameters
-    ----------
-    seed : int
-        0 to 2**64 - 1.
-    purpose : int
-        A number for what is drawn, not negative.
-    """
+def purpose_key(seed: int, purpose: int) -> np.uint64:
+    """The key under which a seed, 0 to 2**64 - 1, draws for one purpose, a number not negative."""
     return np.uint64(words(np.array([seed], dtype=np.uint64), np.array([purpose]))[0])
 
 
@@ -79,20 +61,6 @@ def limits(probabilities: Array) -> Words:
     return np.minimum((probabilities + 2.0**-52) * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
 
 
-def smallest(draws: Words, members: NDArray[np.intp], n: int) -> NDArray[np.intp]:
-    """The `n` members with the smallest draws: for a larger `n`, these and more.
-
-    Parameters
-    ----------
-    draws : (m,) array of uint64
-        One for each member.
-    members : (m,) array of int
-        Persons to choose from.
-    n : int
-        From 1 to less than m.
-
-    Returns
-    -------
-    (n,) array of int
-    """
+def smallest(draws: Words, members: Rows, n: int) -> Rows:
+    """The n of m members with the smallest draws, 1 <= n < m: for a larger n, these and more."""
     return members[np.argpartition(draws, n - 1)[:n]]

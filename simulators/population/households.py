@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask
 from simulators.population.tables import ADULT, FAMILIES, TWO_PARENTS
 
 GENERATION = 28.0
@@ -42,16 +42,13 @@ GRANDPARENTS = 0.5
 def settle(
     ages: NDArray[np.int8], size_shares: Array, rng: np.random.Generator
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Distribute people over households.
+    """Distribute people over households of 1, 2, .. m persons, in shares that add up to 1.
 
     Parameters
     ----------
     ages : (N,) int array
         Years of each person, ascending.
     size_shares : (m,) array
-        Shares of the households of 1, 2, .. m persons, adding up to 1.
-    rng : numpy.random.Generator
-        Of the households.
 
     Returns
     -------
@@ -120,7 +117,7 @@ def _children(sizes: NDArray[np.int64], n_children: int, rng: np.random.Generato
     )
 
 
-def _anchors(sizes: NDArray[np.int64], family: NDArray[np.bool_], rng: np.random.Generator) -> Array:
+def _anchors(sizes: NDArray[np.int64], family: Mask, rng: np.random.Generator) -> Array:
     """The age about which each household's adults are."""
     young = rng.random(len(sizes)) < YOUNG_HOUSEHOLDS
     z = rng.standard_normal(len(sizes))

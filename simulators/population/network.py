@@ -6,7 +6,6 @@ meets on a day.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simulators.arrays import Array
-from simulators.population.pairs import Keys, key
+from simulators.arrays import Array, Persons, Rows
+from simulators.population.pairs import Keys
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
 
-Integers = NDArray[np.int32]
 Groups = NDArray[np.int8]
 
 LARGEST_GRAPH = 20_000
@@ -63,7 +61,7 @@ class ContactNetwork:
         """Number of persons N."""
         return len(self.group)
 
-    def degrees(self) -> Integers:
+    def degrees(self) -> Persons:
         """How many contacts each person has in all layers, (N,)."""
         total = np.zeros(self.persons, dtype=np.int32)
         for layer in self.layers.values():
@@ -71,17 +69,7 @@ class ContactNetwork:
         return total
 
     def contacts(self, layer: str) -> Array:
-        """The mean contacts C_ij of a layer, (J, J); a row is 0 where the group has nobody.
-
-        Parameters
-        ----------
-        layer : str
-            One of `layers`.
-
-        Returns
-        -------
-        (J, J) array
-        """
+        """The mean contacts C_ij of a layer, by its name, (J, J); a row is 0 where the group has nobody."""
         return mean_contacts(self.layers[layer], self.group, len(self.groups))
 
     def contact_matrix(self) -> Array:
@@ -89,10 +77,6 @@ class ContactNetwork:
 
         It is what a next-generation matrix needs: times the chance that a contact of weight 1 transmits, it
         is the number of infections a person of group j causes in group i, per person of group i.
-
-        Returns
-        -------
-        (J, J) array
         """
         total = np.zeros((len(self.groups), len(self.groups)))
         for name, weight in self.weights.items():
@@ -157,58 +141,11 @@ class ContactNetwork:
         return graph
 
 
-def from_pairs(
-    layers: Mapping[str, tuple[Integers, Integers]],
-    group: Groups,
-    groups: tuple[str, ...],
-    weights: Mapping[str, float] | None = None,
-) -> ContactNetwork:
-    """The network of given pairs.
+def symmetric(N: int, keys: Keys) -> csr_array:
+    """The (N, N) int8 matrix with a one for either direction of each pair; indices are sorted within rows.
 
-    Parameters
-    ----------
-    layers : mapping of str to a pair of (M,) int arrays
-        The two persons of each of the M contacts of a layer, in any order, without repetition.
-    group : (N,) array
-        Index of each person's group.
-    groups : tuple of str
-        Names of the groups.
-    weights : mapping of str to float, optional
-        1 for every layer by default.
-
-    Returns
-    -------
-    ContactNetwork
+    `keys` (see `simulators.population.pairs`) hold each pair once, in any order, and no one with himself.
     """
-    N = len(group)
-    return ContactNetwork(
-        layers={name: symmetric(N, *ends) for name, ends in layers.items()},
-        weights={name: 1.0 if weights is None else float(weights[name]) for name in layers},
-        group=np.asarray(group, dtype=np.int8),
-        groups=tuple(groups),
-    )
-
-
-def symmetric(N: int, first: NDArray[np.integer], second: NDArray[np.integer]) -> csr_array:
-    """The (N, N) matrix with a one for either direction of each pair.
-
-    Parameters
-    ----------
-    N : int
-        Persons.
-    first, second : (M,) int arrays
-        The pairs, each once, no one with himself.
-
-    Returns
-    -------
-    (N, N) csr_array of int8
-        Indices are sorted within rows.
-    """
-    return symmetric_from_keys(N, key(np.asarray(first), np.asarray(second), N))
-
-
-def symmetric_from_keys(N: int, keys: Keys) -> csr_array:
-    """The same of the keys of the pairs (see `simulators.population.pairs`), in any order."""
     # Sorting the keys of both directions is faster than SciPy's conversion, which jumps about in memory.
     directed = np.sort(np.concatenate((keys, keys % N * N + keys // N)))
     starts = np.searchsorted(directed, np.arange(N + 1, dtype=np.int64) * N).astype(np.int32)
@@ -217,7 +154,7 @@ def symmetric_from_keys(N: int, keys: Keys) -> csr_array:
     return csr_array((np.ones(len(indices), dtype=np.int8), indices, starts), shape=(N, N))
 
 
-def pairs(layer: csr_array) -> tuple[Integers, Integers]:
+def pairs(layer: csr_array) -> tuple[Persons, Persons]:
     """The pairs of a layer, each once: (M,) lower and (M,) higher persons."""
     rows = np.repeat(np.arange(layer.shape[0], dtype=np.int32), np.diff(layer.indptr))
     upper = rows < layer.indices
@@ -225,22 +162,7 @@ def pairs(layer: csr_array) -> tuple[Integers, Integers]:
 
 
 def mean_contacts(layer: csr_array, group: Groups, J: int) -> Array:
-    """The mean number of persons of group j that a person of group i meets, (J, J).
-
-    Parameters
-    ----------
-    layer : (N, N) csr_array
-        Contacts.
-    group : (N,) int array
-        Groups 0..J-1.
-    J : int
-        Number of groups.
-
-    Returns
-    -------
-    (J, J) array
-        A row is 0 where the group has nobody.
-    """
+    """The mean number of persons of group j that a person of group i meets, (J, J), 0 where i has nobody."""
     own = np.repeat(group.astype(np.int8), np.diff(layer.indptr))
     counts = np.zeros((J, J))
     for i in range(J):
@@ -267,7 +189,7 @@ class AskedContacts:
     """
 
     groups: tuple[str, ...]
-    parent: NDArray[np.intp]
+    parent: Rows
     sizes: Array
     given: Array
     flows: dict[str, Array]
@@ -340,13 +262,7 @@ class AskedContacts:
         return self._amiss({s: self.sizes[:, None] * achieved[s] for s in self.flows})
 
     def shortage(self) -> tuple[float, str]:
-        """How far from what was asked any network must stay, as `distance`, for lack of people.
-
-        Returns
-        -------
-        share : float
-        where : str
-        """
+        """How far from what was asked any network must stay, as `distance`, for lack of people."""
         people = np.outer(self.sizes, self.sizes) - np.diag(self.sizes)
         return self._amiss({s: np.minimum(flows, people) for s, flows in self.flows.items()})
 

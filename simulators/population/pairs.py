@@ -1,7 +1,8 @@
 """Pairs of persons who meet, chosen so that each pair of age groups has as many as asked.
 
 A pair of persons a < b among N is one number, its key `a N + b`, so that sets of pairs are sorted arrays of
-integers. `edges` (K, K), read above and on the diagonal, are numbers of pairs by the groups of the two.
+integers. `edges` (K, K), read above and on the diagonal, are numbers of pairs by the groups of the two;
+`group` (N,) is that of each person.
 """
 
 from __future__ import annotations
@@ -9,29 +10,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from simulators.arrays import Integers
+
 Keys = NDArray[np.int64]
-Integers = NDArray[np.integer]
 
 ENUMERATE = 4
 """Where fewer than this many times the pairs wanted are possible, all are listed instead of drawn again."""
 
 
 def within(members: Integers, venue: Integers, N: int) -> Keys:
-    """The keys of all pairs of persons who share a venue.
-
-    Parameters
-    ----------
-    members : (P,) int array
-        Persons, those of a venue one after the other.
-    venue : (P,) int array
-        The venue of each.
-    N : int
-        Persons in the population.
-
-    Returns
-    -------
-    (M,) array
-    """
+    """The keys of all pairs of members (P,) who share a venue; those of a venue stand one after the other."""
     keys = []
     for distance in range(1, len(members)):
         first = np.flatnonzero(venue[distance:] == venue[:-distance])
@@ -61,25 +49,7 @@ def count(keys: Keys, group: Integers, K: int, N: int) -> NDArray[np.int64]:
 
 
 def choose(keys: Keys, edges: Integers, group: Integers, N: int, rng: np.random.Generator) -> Keys:
-    """At random as many of the pairs as asked, or all where there are fewer.
-
-    Parameters
-    ----------
-    keys : (M,) array
-        Pairs to choose from.
-    edges : (K, K) int array
-        Pairs asked.
-    group : (N,) int array
-        Groups of the persons.
-    N : int
-        Persons in the population.
-    rng : numpy.random.Generator
-        Of the choice.
-
-    Returns
-    -------
-    (m,) array
-    """
+    """At random as many of the pairs as asked, or all where there are fewer."""
     K = len(edges)
     codes = classify(keys, group, K, N)
     chosen = []
@@ -94,28 +64,7 @@ def choose(keys: Keys, edges: Integers, group: Integers, N: int, rng: np.random.
 def fill(
     keys: Keys, edges: Integers, persons: Integers, group: Integers, N: int, rng: np.random.Generator
 ) -> Keys:
-    """Random pairs that, added to those given, make as many as asked, or as many as there can be.
-
-    Parameters
-    ----------
-    keys : (M,) array
-        Pairs that are there already.
-    edges : (K, K) int array
-        Pairs asked.
-    persons : (P,) int array
-        Who may meet.
-    group : (N,) int array
-        Groups of the persons.
-    N : int
-        Persons in the population.
-    rng : numpy.random.Generator
-        Of the pairs.
-
-    Returns
-    -------
-    (m,) array
-        New pairs only.
-    """
+    """New random pairs of the persons who may meet: with those given, as many as asked or as there can be."""
     K = len(edges)
     codes = classify(keys, group, K, N)
     pools = [persons[group[persons] == k] for k in range(K)]

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
-from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.validation import choice, number, per_group, whole
 from simulators.population import households, survey, tables, venues
 from simulators.population.ages import ages, group_shares
 from simulators.population.asked_contacts import ask
-from simulators.population.network import LARGEST_GRAPH, ContactNetwork, symmetric_from_keys
+from simulators.population.network import LARGEST_GRAPH, ContactNetwork, symmetric
 from simulators.population.pairs import Keys, choose, count, fill, within
 from simulators.population.survey import SETTINGS
 
@@ -83,6 +83,9 @@ class Population:
         """Persons in each group, (J,)."""
         return np.bincount(self.group, minlength=len(self.groups))
 
+    def __deepcopy__(self, memo: object) -> Population:
+        return self  # nothing changes it, and it may be large: copies of an environment share its town
+
     def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
         """The graph of the network, whose nodes have `age` and `household` besides."""
         graph = self.network.to_networkx(largest)
@@ -117,9 +120,9 @@ def build_population(
     contacts : str, (J, J) array-like or mapping of str to (J, J) array-like, default "mistry-2021-oregon"
         Contacts a day, row = age group of the person, column = group met: by setting (`household`,
         `school`, `work`, `community`), or of all settings, or a name of
-        `simulators.population.survey.CONTACTS`. They are made reciprocal for the population (see
-        :meth:`AskedContacts.reciprocity <simulators.population.network.AskedContacts.reciprocity>`).
-        Those of Mistry 2021 are known for five groups, and are asked for those whatever `groups` is.
+        `simulators.population.survey.CONTACTS`. They are made reciprocal for the population
+        (`network.asked.reciprocity()` tells how). Those of Mistry 2021 are known for five groups, and are
+        asked for those whatever `groups` is.
     groups : {5, 9}, default 5
         Number J of age groups.
     age_shares : (J,) array-like, optional
@@ -134,10 +137,6 @@ def build_population(
     tolerance : float, default 0.1
         Most contacts, as a share of those asked, that may be too many or too few over settings and pairs of
         groups. In towns of fewer than 100 persons it is not applied.
-
-    Returns
-    -------
-    Population
 
     Raises
     ------
@@ -158,7 +157,8 @@ def build_population(
     if number("tolerance", tolerance, least=0) > 1:
         raise ValueError(f"tolerance={tolerance!r} must be a share, 0..1")
     layer_weights = _layer_weights(weights)
-    rng = _streams(seed)
+    world = seed_sequence(seed)
+    rng = {name: np.random.default_rng(child(world, i)) for i, name in enumerate((*SETTINGS, "jobs"))}
 
     by_age = ages(N, groups, group_shares(groups, contacts, age_shares))
     age, household = households.settle(by_age, size_shares, rng["household"])
@@ -194,7 +194,7 @@ def build_population(
             could_meet = within(taking_part, rosters[setting].place, N)
             met = choose(could_meet, edges, asked_group, N, rng[setting])
         others = fill(met, edges, taking_part, asked_group, N, rng[setting])
-        layers[setting] = symmetric_from_keys(N, np.concatenate((met, others)))
+        layers[setting] = symmetric(N, np.concatenate((met, others)))
 
     network = ContactNetwork(layers, layer_weights, group, table.groups, asked)
     if N >= SMALLEST_MATCHED:
@@ -208,15 +208,6 @@ def build_population(
         workplace=workplaces.by_person(N),
         network=network,
     )
-
-
-def _streams(seed: int | np.random.SeedSequence) -> dict[str, np.random.Generator]:
-    """A generator for each setting, and one for who works."""
-    given = seed_sequence(seed)
-    # A copy, since spawning from a sequence would change it.
-    fresh = np.random.SeedSequence(given.entropy, spawn_key=given.spawn_key, pool_size=given.pool_size)
-    names = (*SETTINGS, "jobs")
-    return dict(zip(names, map(np.random.default_rng, fresh.spawn(len(names))), strict=True))
 
 
 def _refuse(off: float, where: str, tolerance: float) -> None:
@@ -241,32 +232,3 @@ def _layer_weights(given: Mapping[str, float] | None) -> dict[str, float]:
     for setting, value in (given or {}).items():
         weights[choice("weights", setting, SETTINGS)] = number(f"weights[{setting!r}]", value, least=0)
     return weights
-
-
-def cached_population(persons: int, seed: Any, contacts: Any, groups: Any, weights: Any) -> Population:
-    """A population, or the same one again: the trials of a study often share it.
-
-    Parameters
-    ----------
-    persons, seed, contacts, groups, weights
-        As in `simulators.population.population.build_population`.
-
-    Returns
-    -------
-    Population
-        Not to be changed. Kept until another one is built.
-    """
-    if not (isinstance(contacts, str) and isinstance(seed, int) and isinstance(persons, int)):
-        return build_population(persons, seed=seed, contacts=contacts, groups=groups, weights=weights)
-    return _build_named(persons, seed, contacts, groups, None if weights is None else tuple(weights.items()))
-
-
-@lru_cache(maxsize=1)
-def _build_named(persons: int, seed: int, contacts: str, groups: Any, weights: Any) -> Population:
-    return build_population(
-        persons,
-        seed=seed,
-        contacts=contacts,
-        groups=groups,
-        weights=None if weights is None else dict(weights),
-    )

@@ -90,11 +90,5 @@ older)."""
 
 
 def group_of_age(groups: int) -> NDArray[np.int8]:
-    """The index of the age group of each year of age, (95,).
-
-    Parameters
-    ----------
-    groups : {5, 9}
-        Number of age groups.
-    """
+    """The index of the age group, among 5 or 9, of each year of age, (95,)."""
     return np.searchsorted(FIRST_AGES[groups], np.arange(OLDEST), side="right").astype(np.int8) - np.int8(1)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulators.arrays import Array, Integers, Mask
 from simulators.population.tables import ADULT, EMPLOYED, ENROLLED, OLDEST, SCHOOL_LEVELS, WORKPLACE_EXPONENT
-
-Integers = NDArray[np.integer]
 
 STAFF_CONTACTS = 0.6
 """Share of a class that a teacher meets on a day: it decides how many staff the contacts asked need."""
@@ -41,7 +40,7 @@ class Roster:
         return places
 
 
-def employed(age: Integers, rng: np.random.Generator) -> NDArray[np.bool_]:
+def employed(age: Integers, rng: np.random.Generator) -> Mask:
     """Who works, (N,)."""
     return rng.random(len(age)) < EMPLOYED[age]
 
@@ -50,20 +49,8 @@ def classes(age: Integers, class_size: int, school_size: int, rng: np.random.Gen
     """The pupils and students by class.
 
     Each level has schools of its own. A school takes in the neighbourhood, that is households of consecutive
-    numbers, and divides its pupils into classes by age.
-
-    Parameters
-    ----------
-    age : (N,) int array
-        Years, household by household.
-    class_size, school_size : int
-        Pupils in a class and in a school; both are stretched so that nobody is left over.
-    rng : numpy.random.Generator
-        Of who is enrolled and of the classes.
-
-    Returns
-    -------
-    Roster
+    numbers, and divides its pupils into classes by age. Both sizes are stretched so that nobody is left over.
+    Ages are given household by household.
     """
     enrolled = np.flatnonzero(rng.random(len(age)) < ENROLLED[age])
     level = np.searchsorted(SCHOOL_LEVELS, np.arange(OLDEST), side="right")[age[enrolled]]
@@ -82,32 +69,19 @@ def staff(
     pupils: Roster,
     age: Integers,
     group: Integers,
-    meetings: NDArray[np.float64],
-    available: NDArray[np.bool_],
+    meetings: Array,
+    available: Mask,
     class_size: int,
     rng: np.random.Generator,
 ) -> Roster:
-    """Classes with teachers and other staff: as many of each group as their contacts with pupils need.
+    """The pupils with teachers and other staff: as many of each group as their contacts with pupils need.
 
     Parameters
     ----------
-    pupils : Roster
-        Classes without staff.
-    age, group : (N,) int array
-        Of each person.
     meetings : (K,) array
         Contacts a day asked between the children of the population and the adults of each group.
     available : (N,) bool array
         Who works.
-    class_size : int
-        Pupils in a class.
-    rng : numpy.random.Generator
-        Of who it is, and where.
-
-    Returns
-    -------
-    Roster
-        With the pupils and the staff.
     """
     n_classes = int(pupils.place[-1]) + 1 if len(pupils.place) else 0
     free = available & (age >= ADULT)
@@ -126,24 +100,7 @@ def staff(
 
 
 def teams(workers: Integers, team_size: int, largest: int, rng: np.random.Generator) -> tuple[Roster, Roster]:
-    """The workplaces, whose sizes have a heavy tail, and the teams within them.
-
-    Parameters
-    ----------
-    workers : (P,) int array
-        Who works.
-    team_size : int
-        Most persons in a team.
-    largest : int
-        Persons in the largest workplace.
-    rng : numpy.random.Generator
-        Of who works where.
-
-    Returns
-    -------
-    workplaces, teams : Roster
-        The same persons in the same order.
-    """
+    """The workplaces, whose sizes have a heavy tail, and the teams within them, with one order of persons."""
     sizes = np.arange(1, largest + 1)
     mass = sizes**-WORKPLACE_EXPONENT
     cumulated = np.cumsum(mass / mass.sum())

@@ -4,7 +4,7 @@ Every importer returns the `Stations` and an `ImportReport` of what it read, dro
 and why. What cannot be imported at all is a `ValueError` of one line that names the file and the row.
 """
 
-from simulators.stations.any_source import default_snapshot, read_stations
+from simulators.stations.any_source import StationOptions, default_snapshot, read_stations
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv
 from simulators.stations.iem_asos import read_iem_asos
@@ -15,6 +15,7 @@ from simulators.stations.station_set import Stations
 __all__ = [
     "Finding",
     "ImportReport",
+    "StationOptions",
     "Stations",
     "default_snapshot",
     "from_dataframe",

@@ -1,4 +1,7 @@
-"""Stations from whatever a user has: a file of any known format, a table, or stations already read."""
+"""Stations from whatever a user has: a file of any known format, a table, stations already read, or nothing.
+
+Who has nothing gets the snapshot that comes with the package.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any, Unpack
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +18,7 @@ from simulators.contract.validation import choice, number
 from simulators.stations.columns import LAYOUTS, known_layout
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv, read_header
-from simulators.stations.gather import Which
+from simulators.stations.gather import Moment, RepeatedPlaces, TableOptions
 from simulators.stations.iem_asos import is_iem_asos, read_iem_asos
 from simulators.stations.import_report import ImportReport
 from simulators.stations.openweathermap import is_openweathermap, read_openweathermap
@@ -23,8 +26,20 @@ from simulators.stations.station_set import Stations
 
 FORMATS = ("csv", "openweathermap", "iem")
 
+SNAPSHOT = "noaa_metar_conus_20071014T1450Z.csv"
+
 Source = str | os.PathLike[str] | Stations | pd.DataFrame | None
 Found = tuple[Stations, ImportReport]
+
+
+class StationOptions(TableOptions, total=False):
+    """Options of `read_stations`, for those who pass them on."""
+
+    format: str | None
+    columns: Mapping[str, str] | None
+    units: Mapping[str, str] | None
+    country: str | None
+    box: Sequence[float] | None
 
 
 def read_stations(
@@ -34,9 +49,10 @@ def read_stations(
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
     country: str | None = None,
-    time_zone: str | None = None,
     box: Sequence[float] | None = None,
-    **which: Unpack[Which],
+    time_zone: str | None = None,
+    at: Moment = None,
+    repeated_places: RepeatedPlaces = "keep",
 ) -> Found:
     """The stations of any source. A file is read once, until it changes.
 
@@ -52,11 +68,9 @@ def read_stations(
     country : str, optional
         Two letters: stations of other countries are dropped, where the source tells the country
         (OpenWeatherMap's JSON lines).
-    time_zone : str, optional
-        As for `read_csv`.
     box : (west, south, east, north), optional
         Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
-    **which
+    time_zone, at, repeated_places
         As for `read_csv`.
 
     Returns
@@ -74,7 +88,7 @@ def read_stations(
     for name, mapping in (("columns", columns), ("units", units)):
         if mapping is not None and not isinstance(mapping, Mapping):
             raise ValueError(f"{name}={mapping!r} must map quantities, as in {{wind = ...}}")
-    options = {"time_zone": time_zone, **which}
+    options: TableOptions = {"time_zone": time_zone, "at": at, "repeated_places": repeated_places}
     if data is None:
         found = read_snapshot()
     elif isinstance(data, Stations):
@@ -82,7 +96,7 @@ def read_stations(
         found = data, ImportReport("stations", len(data), len(data), (), rows)
     elif isinstance(data, pd.DataFrame):
         names = [str(name) for name in data.columns]
-        found = from_dataframe(data, *_layout(columns, units, names, "DataFrame"), **options)  # type: ignore[arg-type]
+        found = from_dataframe(data, *_layout(columns, units, names, "DataFrame"), **options)
     elif isinstance(data, str | os.PathLike):
         path = os.path.abspath(data)
         maps = tuple(None if m is None else tuple(m.items()) for m in (columns, units))
@@ -153,33 +167,19 @@ def _cut(found: Found, box: Sequence[float]) -> Found:
     return stations.take(inside), report.without(~inside, f"outside {where}")
 
 
-FILE = "noaa_metar_conus_20071014T1450Z.csv"
-
-
 def default_snapshot() -> Stations:
     """The default snapshot: 1,439 stations of the contiguous US, 14 October 2007, 14:50 to 15:50 UTC.
 
     METAR reports of NOAA's National Weather Service, a work of the US government in the public domain; the
     reports were archived in the source distribution of pymetar 1.4. Relative humidity is given in whole
-    percent, wind in whole mph, 0 for calm.
-
-    Returns
-    -------
-    Stations
-        The same object at every call; its arrays cannot be written to.
+    percent, wind in whole mph, 0 for calm. It is the same object at every call.
     """
     return read_snapshot()[0]
 
 
 @cache
-def read_snapshot() -> tuple[Stations, ImportReport]:
-    """The default snapshot and the report of its import; read once.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-    """
-    with as_file(files("simulators") / "data" / FILE) as path:
+def read_snapshot() -> Found:
+    """The default snapshot and the report of its import; read once."""
+    with as_file(files("simulators") / "data" / SNAPSHOT) as path:
         stations, report = read_csv(path, *LAYOUTS["noaa-metar"])
-    return stations, replace(report, source=FILE)
+    return stations, replace(report, source=SNAPSHOT)

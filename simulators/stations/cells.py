@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
-
-Mask = NDArray[np.bool_]
+from simulators.arrays import Array, Mask
 
 MISSING_WORDS = r"(?i:|m|na|n/a|nan|nat|null|none|missing|-+|\?+|/+(kt|mps|kmh)?)"
 """Words for missing; M is the IEM's, slashes are those of METAR reports."""
@@ -21,12 +19,7 @@ _TIME_OF_DAY = r"\d:\d\d|T\d|\d \d"
 
 
 def numbers(cells: pd.Series[str]) -> tuple[Array, Mask, Mask]:
-    """The numbers of a column, and which cells are missing or cannot be read.
-
-    Parameters
-    ----------
-    cells : (n,) series
-        Text, or numbers.
+    """The numbers of a column of text or numbers, and which cells are missing or cannot be read.
 
     Returns
     -------
@@ -46,20 +39,7 @@ def numbers(cells: pd.Series[str]) -> tuple[Array, Mask, Mask]:
 
 
 def examples(cells: pd.DataFrame, which: Mask) -> str:
-    """Up to three different cells of some rows, as a message quotes them.
-
-    Parameters
-    ----------
-    cells : (n, m) frame
-        Text, or numbers.
-    which : (n,) array of bool
-        The rows, of which the first thousand are looked at.
-
-    Returns
-    -------
-    str
-        Such as `"'M', an empty cell"`.
-    """
+    """Up to three different cells of the first thousand of some rows, as a message quotes them."""
     shown = cells.iloc[np.flatnonzero(which)[:1000]]
     different = dict.fromkeys(text for name in shown for text in stripped(shown[name]))
     return ", ".join(repr(text) if text else "an empty cell" for text in list(different)[:3])
@@ -88,15 +68,8 @@ def times(
     -------
     values : (n,) array of datetime64[s]
         NaT where missing, unreadable, or skipped or repeated by a change of the clock.
-    unreadable : (n,) array of bool
-        Cells that are not missing, and of which nothing could be made.
-    naive : (n,) array of bool
-        Times without an offset.
-
-    Raises
-    ------
-    ValueError
-        Unknown time zone.
+    unreadable, naive : (n,) array of bool
+        Cells of which nothing could be made though they are not missing; times without an offset.
     """
     text = stripped(cells)
     missing = text.str.fullmatch(MISSING_WORDS).to_numpy(dtype=bool)

@@ -1,4 +1,4 @@
-"""Which column holds what, in which unit: checked before anything is read from it."""
+"""Which column holds what, in which unit: as the user says, checked before anything is read, or as known."""
 
 from __future__ import annotations
 
@@ -18,25 +18,10 @@ def check_map(
     where: str,
     header: str = "",
 ) -> None:
-    """Check a column map and the declared units against a table's header.
+    """Refuse a column, unit or quantity that is unknown or left out, with the nearest known one.
 
-    Parameters
-    ----------
-    columns : mapping of quantity to column name
-        Needs lon, lat, temperature, wind, and humidity or dew_point; id, name and time may be there.
-    units : mapping of quantity to unit
-        One each of temperature, humidity, dew_point and wind that is mapped.
-    available : sequence of str
-        The table's columns.
-    where : str
-        The table, for messages.
-    header : str
-        The row of its header, for messages, as in `"row 1: "`.
-
-    Raises
-    ------
-    ValueError
-        A quantity, column or unit that is unknown or left out; names it, and the nearest known one.
+    `columns` and `units` are as for `read_csv`, `available` the names of the table's columns; `where` (the
+    table) and `header` (its row, as in `"row 1: "`) are for messages.
     """
     for quantity in columns:
         if quantity not in QUANTITIES:
@@ -112,15 +97,5 @@ LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
 
 
 def known_layout(header: Sequence[str]) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
-    """The columns and units of a known table, or None.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns, some of which may not be mapped.
-
-    Returns
-    -------
-    (columns, units) or None
-    """
+    """The columns and units of a known table by the names of its columns, which may be more; or None."""
     return next((layout for layout in LAYOUTS.values() if set(layout[0].values()) <= set(header)), None)

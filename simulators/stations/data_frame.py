@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from simulators.stations.columns import check_map
-from simulators.stations.gather import Which, gather
+from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
 
@@ -20,8 +20,7 @@ def from_dataframe(
     units: Mapping[str, str],
     *,
     source: str = "DataFrame",
-    time_zone: str | None = None,
-    **which: Unpack[Which],
+    **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
     """The stations that a DataFrame holds.
 
@@ -29,25 +28,10 @@ def from_dataframe(
     ----------
     frame : pandas.DataFrame
         Numbers, text, or times with or without a time zone. Its index does not count.
-    columns : mapping of quantity to column name
-        As for `simulators.stations.read_csv`.
-    units : mapping of quantity to unit
-        As for `simulators.stations.read_csv`.
     source : str
-        What messages and the report call the table.
-    time_zone, **which
-        As for `simulators.stations.read_csv`.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-        Rows are counted from 1.
-
-    Raises
-    ------
-    ValueError
-        No rows, a column that is not there, a unit that is not given, or all rows dropped; names the source.
+        What messages and the report call the table. Rows are counted from 1.
+    columns, units, **options
+        As for `simulators.stations.read_csv`, and so are the results and the errors.
     """
     names = [str(name) for name in frame.columns]
     check_map(columns, units, names, source)
@@ -57,14 +41,7 @@ def from_dataframe(
             for quantity, column in columns.items()
         }
     )
-    return gather(
-        cells,
-        Journal(np.arange(1, len(frame) + 1)),
-        source=source,
-        units=units,
-        time_zone=time_zone,
-        **which,
-    )
+    return gather(cells, Journal(np.arange(1, len(frame) + 1)), source=source, units=units, **options)
 
 
 def _plain(column: pd.Series) -> pd.Series:

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simulators.arrays import Mask
 from simulators.stations.columns import check_map
-from simulators.stations.gather import Which, gather
+from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
 from simulators.stations.text_file import lines
@@ -44,34 +45,13 @@ class Table:
     comments: tuple[str, ...]
     cells: pd.DataFrame
     rows: NDArray[np.int64]
-    ragged: NDArray[np.bool_]
+    ragged: Mask
 
 
 def read_table(
     path: str | os.PathLike[str], *, delimiter: str | None = None, comment: str = "#", encoding: str = "utf-8"
 ) -> Table:
-    """Read delimited text with a header, plain or gzip.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    delimiter : str, optional
-        One character; left out, tab, semicolon or comma, whichever the header holds most.
-    comment : str
-        Lines that begin with it are no data; "" for none.
-    encoding : str
-        Of the text.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read or holds no header or no rows; names file and row.
-    """
+    """Read delimited text with a header, plain or gzip; the options are those of `read_csv`."""
     comments: list[str] = []
     at = 0
 
@@ -109,23 +89,7 @@ def read_table(
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The names of the columns of delimited text whose delimiter and encoding are the usual ones.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    tuple of str
-        Empty where there is no header.
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read; names file and row.
-    """
+    """The names of the columns of usual delimited text; none where there is no header."""
     first = next((line for line in lines(path) if line.strip() and not line.startswith("#")), "")
     return _names(first, max("\t;,", key=first.count))
 
@@ -140,23 +104,15 @@ def from_table(
     units: Mapping[str, str],
     *,
     source: str,
-    time_zone: str | None = None,
-    **which: Unpack[Which],
+    **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
-    """The stations of a table that has been read; see `read_csv` for parameters and errors."""
+    """The stations of a table that has been read, as `read_csv`."""
     check_map(columns, units, table.header, source, f"row {table.header_row}: ")
     journal = Journal(table.rows)
     journal.note("dropped", table.ragged, f"row has not the {len(table.header)} cells of the header")
     cells = table.cells[list(columns.values())]
     cells.columns = pd.Index(list(columns))
-    return gather(
-        cells,
-        journal,
-        source=source,
-        units=units,
-        time_zone=time_zone,
-        **which,
-    )
+    return gather(cells, journal, source=source, units=units, **options)
 
 
 def read_csv(
@@ -167,8 +123,7 @@ def read_csv(
     delimiter: str | None = None,
     comment: str = "#",
     encoding: str = "utf-8",
-    time_zone: str | None = None,
-    **which: Unpack[Which],
+    **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
     """Read stations from delimited text, plain or gzip.
 
@@ -193,8 +148,11 @@ def read_csv(
     time_zone : str, optional
         Of times without an offset, such as `"America/Chicago"`; left out, they count as UTC, and the report
         says so.
-    **which
-        `at` and `repeated_places`: see `simulators.stations.gather.Which`.
+    at : str or datetime, optional
+        Of a station that is there more than once, the reading nearest to this moment (UTC unless it says
+        otherwise) is kept; left out, the latest.
+    repeated_places : {"keep", "drop"}, default "keep"
+        What to do with all but the first of the stations at one place. They are reported either way.
 
     Returns
     -------
@@ -210,11 +168,4 @@ def read_csv(
         dropped; one line that names the file and the row.
     """
     table = read_table(path, delimiter=delimiter, comment=comment, encoding=encoding)
-    return from_table(
-        table,
-        columns,
-        units,
-        source=os.fspath(path),
-        time_zone=time_zone,
-        **which,
-    )
+    return from_table(table, columns, units, source=os.fspath(path), **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -23,25 +23,21 @@ from simulators.stations.station_set import LIMITS, Stations
 from simulators.stations.unit_check import suspicion
 from simulators.stations.units import convert, relative_humidity
 
-Mask = NDArray[np.bool_]
 Moment = str | datetime.datetime | np.datetime64 | None
 RepeatedPlaces = Literal["keep", "drop"]
 
 
 class Which(TypedDict, total=False):
-    """Which of several readings or stations an import keeps: keywords that all importers take.
-
-    Attributes
-    ----------
-    at : str or datetime, optional
-        Of a station that is there more than once, the reading nearest to this moment (UTC unless it says
-        otherwise) is kept; left out, the latest.
-    repeated_places : {"keep", "drop"}, default "keep"
-        What to do with all but the first of the stations at one place. They are reported either way.
-    """
+    """Which of several readings or stations an import keeps: options of all importers, see `read_csv`."""
 
     at: Moment
     repeated_places: RepeatedPlaces
+
+
+class TableOptions(Which, total=False):
+    """Options of the importers of tables, see `read_csv`."""
+
+    time_zone: str | None
 
 
 MOST_HUMIDITY = 110.0
@@ -58,38 +54,16 @@ def gather(
     source: str,
     units: Mapping[str, str],
     time_zone: str | None = None,
-    **which: Unpack[Which],
+    at: Moment = None,
+    repeated_places: RepeatedPlaces = "keep",
 ) -> tuple[Stations, ImportReport]:
     """The stations that a table holds, and what became of its rows.
 
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        Columns named by quantity (`column_map.QUANTITIES`), text or numbers.
-    journal : Journal
-        Of the same rows, some of which may be dropped already.
-    source : str
-        Named in messages.
-    units : mapping
-        The unit of each quantity; of `time`: `"unix"`, a format of `strptime`, or left out for ISO
-        8601.
-    time_zone : str, optional
-        Of times without an offset; left out, they count as UTC and the report says so.
-    **which
-        See `Which`.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-
-    Raises
-    ------
-    ValueError
-        No rows, or all of them dropped; unknown time zone or moment.
+    Columns are named by quantity (`columns.QUANTITIES`) and hold text or numbers; some rows may be dropped in
+    the journal already. Units and options are those of `read_csv`.
     """
-    repeated_places = choice("repeated_places", which.get("repeated_places", "keep"), ("keep", "drop"))
-    moment = _moment(which.get("at"))
+    choice("repeated_places", repeated_places, ("keep", "drop"))
+    moment = _moment(at)
     if not len(cells):
         raise ValueError(f"{source}: row 1: there are no rows of data")
     ids = stripped(cells["id"]) if "id" in cells else pd.Series(journal.rows.astype(str), index=cells.index)

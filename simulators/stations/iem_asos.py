@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from simulators.stations.delimited import from_table, read_table
-from simulators.stations.gather import Which
+from simulators.stations.gather import TableOptions
 from simulators.stations.import_report import ImportReport
 from simulators.stations.station_set import Stations
 
@@ -31,25 +31,12 @@ _ZONE = re.compile(r"#DEBUG: *Time Zone *-> *(\S+)")
 
 
 def is_iem_asos(header: Sequence[str]) -> bool:
-    """Whether a header is that of an IEM ASOS export.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the names of the columns are those of an IEM ASOS export."""
     return "station" in header and any(name.startswith("valid") for name in header)
 
 
 def read_iem_asos(
-    path: str | os.PathLike[str],
-    *,
-    time_zone: str | None = None,
-    **which: Unpack[Which],
+    path: str | os.PathLike[str], **options: Unpack[TableOptions]
 ) -> tuple[Stations, ImportReport]:
     """Read stations from an IEM ASOS export, plain or gzip.
 
@@ -58,20 +45,9 @@ def read_iem_asos(
     path : path
         The file, with the columns station, valid, lon, lat, tmpf (or tmpc), relh or dwpf (or dwpc) or both,
         and sknt (or sped).
-    time_zone : str, optional
-        Of the column `valid`; left out, the file's own comment counts, and without one UTC.
-    **which
-        As for `simulators.stations.read_csv`. An export covers hours or days: `at` picks one.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-
-    Raises
-    ------
-    ValueError
-        As for `simulators.stations.read_csv`.
+    **options
+        As for `simulators.stations.read_csv`. Without a `time_zone` that of the file's own comment counts. An
+        export covers hours or days: `at` picks one. So are the results and the errors.
     """
     table = read_table(path)
     columns = {"id": "station", "lon": "lon", "lat": "lat"}
@@ -92,14 +68,7 @@ def read_iem_asos(
         raise ValueError(f"{where}: no column relh or dwpf; export one of them")
     if not {"lon", "lat"} <= set(table.header):
         raise ValueError(f"{where}: no columns lon and lat; export with latitude and longitude (latlon=yes)")
-    if time_zone is None:
+    if options.get("time_zone") is None:
         zones = (_ZONE.match(line) for line in table.comments)
-        time_zone = next((zone.group(1) for zone in zones if zone), None)
-    return from_table(
-        table,
-        columns,
-        units,
-        source=os.fspath(path),
-        time_zone=time_zone,
-        **which,
-    )
+        options["time_zone"] = next((zone.group(1) for zone in zones if zone), None)
+    return from_table(table, columns, units, source=os.fspath(path), **options)

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simulators.arrays import Mask
+
 Action = Literal["dropped", "clipped", "changed", "noted"]
 
 FIRST_ROWS = 5
@@ -64,43 +66,15 @@ class ImportReport:
     station_rows: tuple[int, ...] = field(default=(), repr=False)
 
     def count(self, action: Action) -> int:
-        """The number of rows of all findings of one kind.
-
-        Parameters
-        ----------
-        action : {"dropped", "clipped", "changed", "noted"}
-            The kind.
-
-        Returns
-        -------
-        int
-        """
+        """The number of rows of all findings of one kind."""
         return sum(finding.count for finding in self.findings if finding.action == action)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain values that JSON can hold, without the row of each station.
-
-        Returns
-        -------
-        dict
-        """
+        """The report as plain values that JSON can hold, without the row of each station."""
         return {name: value for name, value in asdict(self).items() if name != "station_rows"}
 
-    def without(self, dropped: NDArray[np.bool_], reason: str) -> ImportReport:
-        """The report after some of its stations were dropped as well.
-
-        Parameters
-        ----------
-        dropped : (stations,) array of bool
-            Which.
-        reason : str
-            Why.
-
-        Returns
-        -------
-        ImportReport
-            The same report where none was.
-        """
+    def without(self, dropped: Mask, reason: str) -> ImportReport:
+        """The report after some of its stations, (n,), were dropped as well."""
         rows = np.array(self.station_rows, dtype=np.int64)
         if not dropped.any():
             return self
@@ -115,20 +89,14 @@ class ImportReport:
 
 
 class Journal:
-    """Collects the findings of an import while its rows are gone through.
-
-    Parameters
-    ----------
-    rows : (n,) array of int
-        The number of each row at its source.
-    """
+    """Collects the findings of an import while its rows, by their numbers at the source, are gone through."""
 
     def __init__(self, rows: NDArray[np.int64]) -> None:
         self.rows = rows
         self.alive = np.ones(len(rows), dtype=bool)
         self.findings: list[Finding] = []
 
-    def note(self, action: Action, which: NDArray[np.bool_], reason: str) -> None:
+    def note(self, action: Action, which: Mask, reason: str) -> None:
         """Record what was done to rows that are still there; `dropped` ends them."""
         rows = self.rows[which & self.alive]
         if action == "dropped":

@@ -41,22 +41,7 @@ _FIELDS = {
 
 
 def is_openweathermap(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins with a JSON object.
-
-    Parameters
-    ----------
-    path : path
-        The file, plain or gzip.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read; names file and row.
-    """
+    """Whether a file, plain or gzip, begins with a JSON object."""
     return next((line for line in lines(path) if line.strip()), "").lstrip().startswith("{")
 
 
@@ -79,19 +64,7 @@ def read_openweathermap(
     units : {"standard", "metric", "imperial"}
         OpenWeatherMap's names for K and m/s (the bulk files), degC and m/s, degF and mph.
     **which
-        As for `simulators.stations.read_csv`.
-
-    Returns
-    -------
-    stations : Stations
-    report : ImportReport
-        Rows are lines of the file.
-
-    Raises
-    ------
-    ValueError
-        The file is missing, empty or damaged, or all rows are dropped; one line that names the file and the
-        row.
+        `at` and `repeated_places`, as for `simulators.stations.read_csv`; so are the results and the errors.
     """
     declared = choice("units", units, tuple(_UNITS))
     rows, records, broken = [], [], []

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask, Rows
 
 LIMITS = {
     "lon": (-180.0, 180.0),
@@ -112,58 +112,18 @@ class Stations:
         lon = np.unique(self.lon)
         return bool(len(lon) > 1 and np.diff(lon).max() > 360.0 - (lon[-1] - lon[0]))
 
-    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_] | list[int]) -> Stations:
-        """The stations of some rows.
-
-        Parameters
-        ----------
-        rows : (m,) array of int, or (n,) array of bool
-            Which.
-
-        Returns
-        -------
-        Stations
-
-        Raises
-        ------
-        ValueError
-            No row, or a row twice.
-        """
+    def take(self, rows: Rows | Mask | list[int]) -> Stations:
+        """The stations of some rows, none of them twice."""
         return Stations(*(getattr(self, field.name)[rows] for field in fields(self)))
 
-    def inside(self, west: float, south: float, east: float, north: float) -> NDArray[np.bool_]:
-        """Which stations are in a box, which crosses the antimeridian if `west` exceeds `east`.
-
-        Parameters
-        ----------
-        west, south, east, north : float
-            Degrees, limits included.
-
-        Returns
-        -------
-        (n,) array of bool
-        """
+    def inside(self, west: float, south: float, east: float, north: float) -> Mask:
+        """Which stations are in a box of degrees, limits included; it crosses 180 degrees if west > east."""
         across = (self.lon >= west, self.lon <= east)
         inside = across[0] & across[1] if west <= east else across[0] | across[1]
         return np.asarray(inside & (self.lat >= south) & (self.lat <= north))
 
     def within(self, west: float, south: float, east: float, north: float) -> Stations:
-        """The stations in a box, as `inside`.
-
-        Parameters
-        ----------
-        west, south, east, north : float
-            Degrees, limits included.
-
-        Returns
-        -------
-        Stations
-
-        Raises
-        ------
-        ValueError
-            No station is there.
-        """
+        """The stations in a box, as `inside`; ValueError if no station is there."""
         inside = self.inside(west, south, east, north)
         if not inside.any():
             raise ValueError(
@@ -172,10 +132,5 @@ class Stations:
         return self.take(inside)
 
     def to_dataframe(self) -> pd.DataFrame:
-        """A row a station, with the attributes as columns.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """A row a station, with the attributes as columns."""
         return pd.DataFrame({field.name: getattr(self, field.name) for field in fields(self)})

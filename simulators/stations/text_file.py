@@ -13,25 +13,10 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def lines(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[str]:
-    """Yield the lines of a file; whether it is gzip is told from its first bytes, not from its name.
+    """Yield the lines of a file with their ends, a byte-order mark left out.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    encoding : str
-        Of its text. A byte-order mark is left out.
-
-    Yields
-    ------
-    str
-        With its end of line.
-
-    Raises
-    ------
-    ValueError
-        The file is not there, cannot be read, is empty or damaged, a gzip file that ends too early, or not
-        text in this encoding; names the row.
+    Whether it is gzip is told from its first bytes, not from its name. A file that is not there, cannot be
+    read, is empty or damaged, ends too early or is not text in this encoding is a ValueError.
     """
     row = 0
     try:

@@ -17,21 +17,7 @@ that degrees Celsius declared as Fahrenheit, or metres per second as knots, pass
 
 
 def suspicion(quantity: str, values: Array, unit: str) -> str | None:
-    """What is odd about a column's unit, in a sentence, or None.
-
-    Parameters
-    ----------
-    quantity : {"temperature", "dew_point", "humidity", "wind"}
-        What the column holds.
-    values : (n,) array
-        In the declared unit; nan where missing.
-    unit : str
-        The declared unit.
-
-    Returns
-    -------
-    str or None
-    """
+    """What is odd about the declared unit of a column's values, in a sentence, or None."""
     known = values[~np.isnan(values)]
     if not len(known):
         return None

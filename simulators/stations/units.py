@@ -1,4 +1,4 @@
-"""Units of weather readings: what importers accept and what formulas ask for.
+"""Units of weather readings, those that importers accept and formulas ask for; humidity from the dew point.
 
 What is converted to another than the canonical unit (K, percent, m/s) is rounded to nine decimals, far below
 any reading's resolution, so that 50 degF turned into kelvin and back is 50 degF again: formulas change at
@@ -35,82 +35,39 @@ _DECIMALS = 9
 
 
 def convert(values: ArrayLike, quantity: str, unit: str, to: str | None = None) -> Array:
-    """Convert readings from one unit to another.
+    """Readings of a quantity, converted from one unit to another, by default the canonical one.
 
-    Parameters
-    ----------
-    values : array_like
-        Readings.
-    quantity : {"temperature", "dew_point", "humidity", "wind"}
-        What was read.
-    unit : str
-        Of the readings: K, degC or degF; percent or fraction (0..1); m/s, km/h, mph or kt.
-    to : str, optional
-        The unit to return; K, percent or m/s if left out.
-
-    Returns
-    -------
-    array of the same shape
-        Rounded to nine decimals, unless `to` is the canonical unit. Missing (nan) stays missing.
-
-    Raises
-    ------
-    ValueError
-        Unknown quantity or unit.
+    They are rounded to nine decimals, unless that is the canonical unit. Missing (nan) stays missing.
     """
-    choice("quantity", quantity, tuple(UNITS))
-    known = UNITS[quantity]
+    known = _known(quantity, unit)
     canonical = next(iter(known))
     to = canonical if to is None else to
-    for named in (unit, to):
-        choice(f"unit of {quantity}", named, tuple(known))
     x = np.asarray(values, dtype=float)
     if unit == to:
         return x
-    (add, times), (subtract, divide) = known[unit], known[to]
+    (add, times), (subtract, divide) = known[unit], _known(quantity, to)[to]
     converted: Array = (x + add) * (times / divide) - subtract
     return converted if to == canonical else np.round(converted, _DECIMALS)
 
 
 def slope(quantity: str, unit: str, to: str) -> float:
-    """How much a converted reading grows when the reading grows by one (1.8 for K to degF).
+    """How much a converted reading grows when the reading grows by one (1.8 for K to degF)."""
+    return _known(quantity, unit)[unit][1] / _known(quantity, to)[to][1]
 
-    Parameters
-    ----------
-    quantity, unit, to : str
-        As for `convert`.
 
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        Unknown quantity or unit.
-    """
-    choice("quantity", quantity, tuple(UNITS))
-    for named in (unit, to):
-        choice(f"unit of {quantity}", named, tuple(UNITS[quantity]))
-    return UNITS[quantity][unit][1] / UNITS[quantity][to][1]
+def _known(quantity: str, unit: str) -> dict[str, tuple[float, float]]:
+    """The units of a quantity, of which the given one is checked to be."""
+    units = UNITS[choice("quantity", quantity, tuple(UNITS))]
+    choice(f"unit of {quantity}", unit, tuple(units))
+    return units
 
 
 def relative_humidity(temperature: ArrayLike, dew_point: ArrayLike) -> Array:
-    """The relative humidity over water by the Magnus formula.
+    """The relative humidity over water, percent, of temperatures and dew points in K, by the Magnus formula.
 
     The saturation pressure is proportional to exp(17.62 t / (243.12 + t)), t in degC, valid from -45 to 60
     degC (World Meteorological Organization, Guide to Instruments and Methods of Observation, WMO-No. 8, annex
-    4.B).
-
-    Parameters
-    ----------
-    temperature, dew_point : array_like
-        K.
-
-    Returns
-    -------
-    array of the broadcast shape
-        Percent; above 100 where the dew point is above the temperature.
+    4.B). Above 100 where the dew point is above the temperature.
     """
     t, d = (np.asarray(x, dtype=float) - 273.15 for x in (temperature, dew_point))
     humidity: Array = 100.0 * np.exp(17.62 * d / (243.12 + d) - 17.62 * t / (243.12 + t))

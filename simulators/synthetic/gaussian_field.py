@@ -15,13 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 from sklearn.gaussian_process.kernels import RBF, Kernel
 
-from simulators.arrays import Array
-
-Rows = NDArray[np.intp]
+from simulators.arrays import Array, Rows
 
 TOLERANCE = 1e-12
 """No entry of K - L L^T is larger than this times the kernel's variance (and rounding errors)."""
@@ -37,45 +34,17 @@ MOST_BYTES = 2**30
 
 
 def grid_points(shape: Sequence[int]) -> Array:
-    """The points of a regular grid that includes the corners of [0, 1]^d, the last entry fastest.
-
-    Parameters
-    ----------
-    shape : sequence of d int
-        Number of points along each axis.
-
-    Returns
-    -------
-    (n, d) array
-    """
+    """The points (n, d) of a regular grid that includes the corners of [0, 1]^d, the last entry fastest."""
     axes = np.meshgrid(*(np.linspace(0.0, 1.0, m) for m in shape), indexing="ij")
     return np.stack([axis.ravel() for axis in axes], axis=1)
 
 
 def draw(kernel: Kernel, shape: Sequence[int], rng: np.random.Generator) -> Array:
-    """Draw a function from a zero-mean Gaussian process.
+    """The values (n,) at `grid_points(shape)` of a function drawn from a zero-mean Gaussian process.
 
-    A squared-exponential kernel is a product over the axes, and so is its factor (van Loan 2000, "The
-    ubiquitous Kronecker product"): then d small factors do.
-
-    Parameters
-    ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel
-        Stationary, and the same when an axis is turned round.
-    shape : sequence of d int
-        Number of grid points along each axis.
-    rng : numpy.random.Generator
-        Draws one normal number a grid point.
-
-    Returns
-    -------
-    (n,) array
-        Values at `grid_points(shape)`.
-
-    Raises
-    ------
-    ValueError
-        The factor does not fit in 1 GiB.
+    The kernel is stationary, and the same when an axis is turned round. A squared-exponential one is a
+    product over the axes, and so is its factor (van Loan 2000, "The ubiquitous Kronecker product"): then d
+    small factors do. One normal number is drawn a grid point.
     """
     values = rng.standard_normal(tuple(shape))
     if type(kernel) is not RBF:
@@ -92,34 +61,17 @@ def draw(kernel: Kernel, shape: Sequence[int], rng: np.random.Generator) -> Arra
 def kernel_table(kernel: Kernel, shape: Sequence[int]) -> Array:
     """K between the grid's first point and every point: all that a stationary kernel has to say.
 
-    Returns
-    -------
-    array of the grid's shape
-        Entry (a, b, ..) is k of two points that lie a, b, .. steps apart along the axes.
+    It has the grid's shape; entry (a, b, ..) is k of two points that lie a, b, .. steps apart along the axes.
     """
     points = grid_points(shape)
     return np.asarray(kernel(points[:1], points), dtype=float).reshape(tuple(shape))
 
 
 def factor(table: Array) -> tuple[Array, Rows]:
-    """A factor of the kernel matrix of a grid, K = L L^T up to a trillionth of the variance.
+    """A factor L (n, r) of the kernel matrix of a grid, K = L L^T up to a trillionth of the variance.
 
-    Parameters
-    ----------
-    table : array of the grid's shape
-        See `kernel_table`.
-
-    Returns
-    -------
-    L : (n, r) array
-        One column a pivot.
-    pivots : (r,) array of int
-        The grid point of each column.
-
-    Raises
-    ------
-    ValueError
-        L does not fit in 1 GiB.
+    The grid points (r,) of its columns, the pivots, come with it. `table` is that of `kernel_table`. Where L
+    does not fit in 1 GiB, a ValueError says so.
     """
     n, variance = table.size, float(table.flat[0])
     kernel_rows = _kernel_rows(table)

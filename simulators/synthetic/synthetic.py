@@ -10,14 +10,15 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import RBF, Kernel, Matern, RationalQuadratic
 from threadpoolctl import threadpool_limits
 
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
-from simulators.contract.policy_space import PolicySpace
-from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.contract.policy_space import FinitePolicySpace
+from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.validation import choice, number, per_group, whole
 from simulators.synthetic.gaussian_field import draw, grid_points
 
 Weights = Callable[[Array], ArrayLike]
@@ -99,6 +100,7 @@ class Synthetic(Environment):
 
     sense: Literal["minimize", "maximize"] = "maximize"
     objective_unit = UNIT
+    policy_space: FinitePolicySpace
 
     def __init__(
         self,
@@ -133,7 +135,7 @@ class Synthetic(Environment):
         self.kernels = tuple(self._kernel(j, ranges) for j in range(J))
         labels = ("x",) if d == 1 else tuple(f"x{i}" for i in range(1, d + 1))
         candidates = grid_points(self.shape)
-        self.policy_space = PolicySpace(labels, ("dimensionless",) * d, candidates=candidates)
+        self.policy_space = FinitePolicySpace(labels, ("dimensionless",) * d, candidates=candidates)
         self._weights = _weights(weights, candidates, self.groups)
 
     @cached_property
@@ -141,63 +143,38 @@ class Synthetic(Environment):
         """Noise-free outcomes (n, J) of all candidates: the world, drawn when it is first asked for."""
         # One BLAS thread: the same rounding in every process, and faster at these sizes.
         with threadpool_limits(1):
-            drawn = [draw(k, self.shape, self._stream(1, j)) for j, k in enumerate(self.kernels)]
+            drawn = [draw(k, self.shape, self._generator(1, j)) for j, k in enumerate(self.kernels)]
         functions = np.stack(drawn, axis=1)
         functions.flags.writeable = False
         return functions
 
     def step(self, policy: Any) -> Outcomes:
-        """Observe every function at a candidate.
-
-        Parameters
-        ----------
-        policy : int
-            A candidate row.
-
-        Returns
-        -------
-        Outcomes
-            Values with Gaussian noise, and the noise's variance.
-
-        Raises
-        ------
-        ValueError
-            There is no such row.
-        """
+        """Observe every function at a candidate row, with Gaussian noise."""
         row = self.policy_space.check(policy)
         noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(len(self.groups))
         return Outcomes(self.functions[row] + noise, self.noise_variances)
 
     def expected(self, policies: ArrayLike) -> Array:
         """The functions' values at candidate rows (n,), shape (n, J)."""
-        return self.functions[self._rows(policies)]
+        return self.functions[self.policy_space.rows(policies)]
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """`sum_j g_j(x) f_j` of outcomes (..., J) at candidate rows (...,), shape (...,)."""
-        terms = np.asarray(outcomes, dtype=float) * self._weights[self._rows(policies)]
+        rows = self.policy_space.rows(np.ravel(policies)).reshape(np.shape(policies))
+        terms = np.asarray(outcomes, dtype=float) * self._weights[rows]
         # One memory layout, hence one order of summation: a row's value must not depend on its neighbours.
         total: Array = np.ascontiguousarray(terms).sum(axis=-1)
         return total
 
     def weights(self, policies: ArrayLike) -> Array:
         """The weights `g_j(x)` at candidate rows (n,), shape (n, J)."""
-        return self._weights[self._rows(policies)]
+        return self._weights[self.policy_space.rows(policies)]
 
-    def _rows(self, policies: ArrayLike) -> NDArray[np.intp]:
-        """Candidate rows, of any shape, as integers; ValueError if one does not exist."""
-        given, n = np.asarray(policies), len(self._weights)
-        with np.errstate(invalid="ignore"):  # nan, which the comparison then refuses
-            rows = given.astype(np.intp)
-        if (rows != given).any() or (rows.size and not 0 <= rows.min() <= rows.max() < n):
-            raise ValueError(f"candidate rows must be whole numbers in 0..{n - 1}")
-        return rows
-
-    def _stream(self, *purpose: int) -> np.random.Generator:
-        key = (*self.seed.spawn_key, *purpose)
-        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
+    def _generator(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng(child(self.seed, *purpose))
 
     def _kernel(self, j: int, ranges: dict[str, tuple[float, float]]) -> Kernel:
-        rng = self._stream(0, j)
+        rng = self._generator(0, j)
         # Drawn in this order whatever the family, so that families differ in nothing else.
         scale, alpha, nu = (float(rng.uniform(*ranges[name])) for name in ("length_scale", "alpha", "nu"))
         if self.family == "rbf":

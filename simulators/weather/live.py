@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
 from simulators.contract.environment import Outcomes, Seed, SimulationError
+from simulators.contract.seeds import child
 from simulators.contract.validation import number
-from simulators.stations.any_source import Source
-from simulators.stations.gather import Moment
 from simulators.weather.model import DRIFT, WeatherModel
-from simulators.weather.perceived_temperature import Rule
-from simulators.weather.sensor_network import NOISE_VARIANCE, Features, SensorNetwork
+from simulators.weather.sensor_network import NetworkOptions, SensorNetwork
 
 PILOT_HOURS, PILOT_READINGS = 200, 5
 """Length of the run that kernels are learned from, and the sensors looked at in each of its hours."""
@@ -35,8 +33,6 @@ class WeatherLive(SensorNetwork):
 
     Parameters
     ----------
-    data, format, columns, units, country, time_zone, at, box, rule, features, neighbours, noise_variance
-        As for `SensorNetwork`. The readings are the weather of hour 0.
     sensors : int, default 500
         As many stations, drawn from the seed, make up the network; all, where there are fewer.
     flow : (float, float), default (8, 3)
@@ -47,6 +43,8 @@ class WeatherLive(SensorNetwork):
         Mean hours until a channel of a sensor dies, until a sensor falls silent, and until it works again.
     seed : int or numpy.random.SeedSequence, default 0
         Of the network and its weather.
+    **network
+        As for `SensorNetwork`, without a `set_aside_share`. The readings are the weather of hour 0.
 
     Raises
     ------
@@ -67,18 +65,6 @@ class WeatherLive(SensorNetwork):
     def __init__(
         self,
         *,
-        data: Source = None,
-        format: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        units: Mapping[str, str] | None = None,
-        country: str | None = None,
-        time_zone: str | None = None,
-        at: Moment = None,
-        box: Sequence[float] | None = None,
-        rule: Rule = "nws",
-        features: Features = "sphere",
-        neighbours: int | None = None,
-        noise_variance: ArrayLike = NOISE_VARIANCE,
         sensors: int = 500,
         flow: Sequence[float] = (8.0, 3.0),
         memory: float = 36.0,
@@ -86,24 +72,9 @@ class WeatherLive(SensorNetwork):
         sensor_life: float = 2000.0,
         repair: float = 24.0,
         seed: int | np.random.SeedSequence = 0,
+        **network: Unpack[NetworkOptions],
     ) -> None:
-        super().__init__(
-            data=data,
-            format=format,
-            columns=columns,
-            units=units,
-            country=country,
-            time_zone=time_zone,
-            at=at,
-            box=box,
-            rule=rule,
-            features=features,
-            neighbours=neighbours,
-            noise_variance=noise_variance,
-            set_aside_share=0.0,
-            sensors=sensors,
-            seed=seed,
-        )
+        super().__init__(set_aside_share=0.0, sensors=sensors, seed=seed, **network)
         self._settings: dict[str, Any] = {
             "noise_variance": self.noise_variances,
             "flow": _flow(flow),
@@ -113,7 +84,7 @@ class WeatherLive(SensorNetwork):
             "repair": number("repair", repair, least=1),
         }
         self.noise_variances = self.noise_variances + np.square(DRIFT)
-        self._weather_words = _words(self._stream(2))
+        self._weather_words = _words(child(self.seed, 2))
         self.reset()
 
     def reset(self, seed: Seed = None) -> None:
@@ -129,8 +100,8 @@ class WeatherLive(SensorNetwork):
     @cached_property
     def set_aside(self) -> tuple[Array, Array]:
         """Features (m, p + 1), the hour last, and the truth (m, 3), of the pilot run."""
-        draws = np.random.default_rng(self._stream(3))
-        pilot = self._model(_words(self._stream(4)), (0,))
+        draws = np.random.default_rng(child(self.seed, 3))
+        pilot = self._model(_words(child(self.seed, 4)), (0,))
         features, outcomes = [], []
         for hour in range(PILOT_HOURS):
             rows = draws.integers(len(self.nodes), size=PILOT_READINGS)
@@ -142,21 +113,12 @@ class WeatherLive(SensorNetwork):
     @cached_property
     def bounds(self) -> Array:
         """The B_j of Definition 2 over the pilot run: degF per K, per percent, per m/s."""
-        return self._bounds_over(self.set_aside[1])
+        return self.perceived.bounds(*self.set_aside[1].T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read a sensor, then let an hour pass.
+        """Read the sensor of a candidate row, then let an hour pass.
 
-        Parameters
-        ----------
-        policy : int
-            A candidate row.
-
-        Returns
-        -------
-        Outcomes
-            Its readings, nan where a channel is dead, and the variance of their errors; `info` has the
-            station's `id` and the `hour`.
+        Readings are nan where a channel is dead; `info` has the station's `id` and the `hour`.
 
         Raises
         ------
@@ -175,7 +137,7 @@ class WeatherLive(SensorNetwork):
 
     def expected(self, policies: ArrayLike) -> Array:
         """The truth at candidate rows (n,) in the coming hour, (n, 3)."""
-        return self.model.weather[self._nodes(policies)]
+        return self.model.weather[self.nodes[self.policy_space.rows(policies)]]
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The hour, the anomalies and the sensors' condition, from which the run goes on alike."""

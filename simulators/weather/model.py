@@ -17,7 +17,7 @@ import mesa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Mask, Rows
 from simulators.weather.sensor_network import NOISE_VARIANCE
 from simulators.weather.sphere import points_on_sphere
 from simulators.weather.transport import transport_matrix
@@ -42,15 +42,7 @@ CHANGING = ("anomaly", "drift", "noise", "broken")
 
 
 class Sensor(mesa.Agent):  # type: ignore[misc]
-    """A weather station. What all sensors share in kind is an array of the model; a sensor is a row of it.
-
-    Parameters
-    ----------
-    model : WeatherModel
-        Where it stands.
-    row : int
-        Its node in the network.
-    """
+    """A weather station. What all sensors share in kind is an array of the model; a sensor is a row of it."""
 
     def __init__(self, model: WeatherModel, row: int) -> None:
         super().__init__(model)
@@ -119,7 +111,7 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         lon: ArrayLike,
         lat: ArrayLike,
         readings: ArrayLike,
-        edges: NDArray[np.intp],
+        edges: Rows,
         *,
         start: float = 0.0,
         flow: tuple[float, float] = (8.0, 3.0),
@@ -225,12 +217,12 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         return np.random.default_rng([*seed, self.hour])
 
     @property
-    def dead(self) -> NDArray[np.bool_]:
+    def dead(self) -> Mask:
         """Channels (n, 3) that tell nothing."""
         return self.broken[:, :3]
 
     @property
-    def silent(self) -> NDArray[np.bool_]:
+    def silent(self) -> Mask:
         """Sensors (n, 1) that tell nothing."""
         return self.broken[:, 3:]
 

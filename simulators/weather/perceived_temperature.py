@@ -24,21 +24,20 @@ own.
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Rows
 from simulators.contract.validation import choice
 from simulators.stations.units import convert, slope
 
-Rows = NDArray[np.intp]
 Rule = Literal["nws", "paper"]
 
 RULES: tuple[Rule, ...] = ("nws", "paper")
 
-# Row i holds the coefficients of RH^i, column k those of T^k.
 REGRESSION: dict[Rule, Array] = {
     "nws": np.array(
         [
@@ -73,127 +72,154 @@ BLOCK = 16_384
 AVERAGE_SLOPES = (1.05, 0.0235)
 
 
-def perceived_temperature(
-    temperature: ArrayLike,
-    humidity: ArrayLike,
-    wind: ArrayLike,
-    *,
-    rule: Rule = "nws",
-    temperature_unit: str = "degF",
-    wind_unit: str = "mph",
-) -> Array:
-    """The perceived temperature in degF (paper, section 8.2.3).
+@dataclass(frozen=True)
+class PerceivedTemperature:
+    """The perceived temperature in degF by a rule, of readings in given units (paper, section 8.2.3).
+
+    Temperature, humidity and wind are array-likes that broadcast; humidity is in percent and clipped to
+    0..100, wind below 0 counts as 0. An unknown rule or unit is a ValueError.
 
     Parameters
     ----------
-    temperature : array_like
-        In `temperature_unit`.
-    humidity : array_like
-        Relative humidity in percent; clipped to 0..100.
-    wind : array_like
-        In `wind_unit`; below 0 counts as 0.
     rule : {"nws", "paper"}
         See the module.
     temperature_unit : {"degF", "degC", "K"}
-        Unit of `temperature`. The result is in degF whatever it is.
+        Of the readings; the result is in degF whatever it is.
     wind_unit : {"mph", "m/s", "km/h", "kt"}
-        Unit of `wind`.
-
-    Returns
-    -------
-    array of the shape to which the three broadcast
-        nan where a reading is missing (nan) that the piece which holds there needs.
-
-    Raises
-    ------
-    ValueError
-        Unknown rule or unit, or shapes that do not broadcast.
+        Of the readings.
     """
-    choice("rule", rule, RULES)
-    T, RH, V, shape = _readings(temperature, humidity, wind, temperature_unit, wind_unit)
-    result = np.array(T)
-    for start in range(0, len(T), BLOCK):
-        rows = slice(start, start + BLOCK)
-        _perceive(result[rows], *_clipped(RH[rows], V[rows]), rule)
-    return result.reshape(shape)
+
+    rule: Rule = "nws"
+    temperature_unit: str = "degF"
+    wind_unit: str = "mph"
+
+    def __post_init__(self) -> None:
+        choice("rule", self.rule, RULES)
+
+    def __call__(self, temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike) -> Array:
+        """The perceived temperature, degF.
+
+        Returns
+        -------
+        array of the broadcast shape
+            nan where a reading is missing (nan) that the piece which holds there needs.
+        """
+        T, RH, V, shape = self._readings(temperature, humidity, wind)
+        result = np.array(T)
+        for start in range(0, len(T), BLOCK):
+            rows = slice(start, start + BLOCK)
+            _perceive(result[rows], *_clipped(RH[rows], V[rows]), self.rule)
+        return result.reshape(shape)
+
+    def gradient(self, temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike) -> Array:
+        """The partial derivatives of the perceived temperature, exact within each piece.
+
+        Returns
+        -------
+        array of the broadcast shape and a last axis of 3
+            degF per unit of temperature, per percent, per unit of wind; nan where the value is. 0 where a
+            reading is clipped. Where a piece's own is unbounded (V^0.16 at V = 0, the square root at T = 112)
+            that term counts as 0; T = 95 is the middle of a kink.
+        """
+        T, RH, V, shape = self._readings(temperature, humidity, wind)
+        return self._slopes(T, RH, V).reshape(*shape, 3)
+
+    def bounds(self, temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike) -> Array:
+        """The largest |dg/df_j| at given readings: the B_j of Definition 2 over data.
+
+        They bound the derivatives inside the pieces and say nothing of the jumps between them: two readings
+        on either side of one can differ by more than sum_j B_j |difference of f_j|, so that what is proved
+        from the B_j holds within a piece alone.
+
+        Returns
+        -------
+        (3,) array
+            degF per unit of each reading, incomplete readings left out. Finite, as `gradient`: by the paper's
+            rule V^0.16 has no bounded derivative at V = 0; the NWS rule's 3 mph limit removes that, at the
+            price of a jump.
+
+        Raises
+        ------
+        ValueError
+            No complete reading.
+        """
+        T, RH, V, _ = self._readings(temperature, humidity, wind)
+        complete = ~np.isnan([T, RH, V]).any(axis=0)
+        if not complete.any():
+            raise ValueError("bounds of the derivatives need at least one complete reading")
+        largest: Array = np.abs(self._slopes(T, RH, V)[complete]).max(axis=0)
+        return largest
+
+    def _readings(
+        self, temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike
+    ) -> tuple[Array, Array, Array, tuple[int, ...]]:
+        """T in degF, RH and V in mph as flat arrays, and the shape they had together."""
+        T = convert(temperature, "temperature", self.temperature_unit, "degF")
+        RH = np.asarray(humidity, dtype=float)
+        V = convert(wind, "wind", self.wind_unit, "mph")
+        shape = np.broadcast_shapes(T.shape, RH.shape, V.shape)
+        T, RH, V = (np.broadcast_to(x, shape).ravel() for x in (T, RH, V))
+        return T, RH, V, shape
+
+    def _slopes(self, T: Array, raw: Array, V: Array) -> Array:
+        """The gradient (n, 3) at flat readings, humidity and wind not clipped yet."""
+        RH, V = _clipped(raw, V)
+        cold, mild, hot = _pieces(T, RH, V, self.rule)
+        gradient = np.zeros((len(T), 3))
+        gradient[:, 0] = 1.0
+        gradient[np.isnan(T), 0] = np.nan
+        gradient[mild, :2] = AVERAGE_SLOPES
+        gradient[mild[np.isnan(RH[mild])], :2] = np.nan
+
+        t, v = T[cold], V[cold]
+        moving = ~(v <= 0.0)
+        power = np.where(moving, v, 1.0) ** (POWER - 1.0)
+        gradient[cold, 0] = 0.6215 + 0.4275 * (v * power)
+        gradient[cold, 2] = moving * POWER * power * (0.4275 * t - 35.75)
+
+        t, rh = T[hot], RH[hot]
+        C = REGRESSION[self.rule]
+        per_degree = (C[:, 1, None] + 2.0 * C[:, 2, None] * t) * np.array([np.ones_like(rh), rh, rh * rh])
+        gradient[hot, 0] = per_degree.sum(axis=0)
+        gradient[hot, 1] = _parabola(C[1], t) + 2.0 * rh * _parabola(C[2], t)
+        if self.rule == "nws":
+            gradient[hot, :2] += _adjustment_slopes(t, rh)
+
+        gradient[(raw < 0.0) | (raw > 100.0), 1] = 0.0
+        gradient[:, 0] *= slope("temperature", self.temperature_unit, "degF")
+        gradient[:, 2] *= slope("wind", self.wind_unit, "mph")
+        return gradient
+
+
+class System(TypedDict, total=False):
+    """The rule and the units of `PerceivedTemperature`."""
+
+    rule: Rule
+    temperature_unit: str
+    wind_unit: str
+
+
+def perceived_temperature(
+    temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike, **system: Unpack[System]
+) -> Array:
+    """The perceived temperature in degF: `PerceivedTemperature` at once."""
+    return PerceivedTemperature(**system)(temperature, humidity, wind)
 
 
 def perceived_temperature_gradient(
-    temperature: ArrayLike,
-    humidity: ArrayLike,
-    wind: ArrayLike,
-    *,
-    rule: Rule = "nws",
-    temperature_unit: str = "degF",
-    wind_unit: str = "mph",
+    temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike, **system: Unpack[System]
 ) -> Array:
-    """The partial derivatives of the perceived temperature, exact within each piece.
-
-    Parameters
-    ----------
-    temperature, humidity, wind, rule, temperature_unit, wind_unit
-        As for `perceived_temperature`.
-
-    Returns
-    -------
-    array of the broadcast shape and a last axis of 3
-        degF per unit of temperature, per percent, per unit of wind; nan where the value is. Outside 0..100 %
-        and below no wind the readings are clipped, so the derivatives are 0 there. Where a piece's own is
-        unbounded (V^0.16 at V = 0, the square root at T = 112) that term counts as 0; T = 95 is the middle of
-        a kink.
-
-    Raises
-    ------
-    ValueError
-        As for `perceived_temperature`.
-    """
-    choice("rule", rule, RULES)
-    T, raw, V, shape = _readings(temperature, humidity, wind, temperature_unit, wind_unit)
-    RH, V = _clipped(raw, V)
-    cold, mild, hot = _pieces(T, RH, V, rule)
-    gradient = np.zeros((len(T), 3))
-    gradient[:, 0] = 1.0
-    gradient[np.isnan(T), 0] = np.nan
-    gradient[mild, :2] = AVERAGE_SLOPES
-    gradient[mild[np.isnan(RH[mild])], :2] = np.nan
-
-    t, v = T[cold], V[cold]
-    moving = ~(v <= 0.0)
-    power = np.where(moving, v, 1.0) ** (POWER - 1.0)
-    gradient[cold, 0] = 0.6215 + 0.4275 * (v * power)
-    gradient[cold, 2] = moving * POWER * power * (0.4275 * t - 35.75)
-
-    t, rh = T[hot], RH[hot]
-    C = REGRESSION[rule]
-    per_degree = (C[:, 1, None] + 2.0 * C[:, 2, None] * t) * np.array([np.ones_like(rh), rh, rh * rh])
-    gradient[hot, 0] = per_degree.sum(axis=0)
-    gradient[hot, 1] = _parabola(C[1], t) + 2.0 * rh * _parabola(C[2], t)
-    if rule == "nws":
-        gradient[hot, :2] += _adjustment_slopes(t, rh)
-
-    gradient[(raw < 0.0) | (raw > 100.0), 1] = 0.0
-    gradient[:, 0] *= slope("temperature", temperature_unit, "degF")
-    gradient[:, 2] *= slope("wind", wind_unit, "mph")
-    return gradient.reshape(*shape, 3)
+    """The partial derivatives of the perceived temperature: `PerceivedTemperature.gradient` at once."""
+    return PerceivedTemperature(**system).gradient(temperature, humidity, wind)
 
 
 def heat_index(temperature: ArrayLike, humidity: ArrayLike) -> Array:
-    """The heat index by the full procedure of the NWS, at any temperature.
+    """The heat index of the NWS in degF, of a temperature in degF and a humidity in percent.
 
-    Parameters
-    ----------
-    temperature : array_like
-        degF.
-    humidity : array_like
-        Relative humidity in percent; clipped to 0..100.
-
-    Returns
-    -------
-    array of the broadcast shape
-        degF: the average of T and the simple formula, or where that is 80 or more the regression with its
-        adjustments.
+    At any temperature by the full procedure: the average of T and the simple formula, or where that is 80 or
+    more the regression with its adjustments.
     """
-    T, RH, V, shape = _readings(temperature, humidity, 0.0, "degF", "mph")
+    T, RH, V, shape = PerceivedTemperature()._readings(temperature, humidity, 0.0)
     RH, _ = _clipped(RH, V)
     result = _average(T, RH)
     hot = np.flatnonzero(result >= 80.0)
@@ -201,59 +227,13 @@ def heat_index(temperature: ArrayLike, humidity: ArrayLike) -> Array:
     return result.reshape(shape)
 
 
-def heat_index_regression(temperature: ArrayLike, humidity: ArrayLike, *, rule: Rule = "nws") -> Array:
-    """The bare regression of the heat index, without adjustments, wherever it is asked for.
-
-    Parameters
-    ----------
-    temperature : array_like
-        degF.
-    humidity : array_like
-        Relative humidity in percent.
-    rule : {"nws", "paper"}
-        Whose coefficients.
-
-    Returns
-    -------
-    array of the broadcast shape
-        degF.
-    """
-    choice("rule", rule, RULES)
-    return _regression(np.asarray(temperature, dtype=float), np.asarray(humidity, dtype=float), rule)
-
-
 def wind_chill(temperature: ArrayLike, wind: ArrayLike) -> Array:
-    """The wind chill of the NWS: the formula at T <= 50 and V > 3, the temperature elsewhere.
-
-    Parameters
-    ----------
-    temperature : array_like
-        degF.
-    wind : array_like
-        mph.
-
-    Returns
-    -------
-    array of the broadcast shape
-        degF.
-    """
-    T, _, V, shape = _readings(temperature, 0.0, wind, "degF", "mph")
+    """The wind chill of the NWS in degF: the formula at T <= 50 degF and V > 3 mph, else the temperature."""
+    T, _, V, shape = PerceivedTemperature()._readings(temperature, 0.0, wind)
     result = T.copy()
     cold = np.flatnonzero((T <= COLD) & ~(V <= CALM))
     result[cold] = _wind_chill(T[cold], V[cold])
     return result.reshape(shape)
-
-
-def _readings(
-    temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike, temperature_unit: str, wind_unit: str
-) -> tuple[Array, Array, Array, tuple[int, ...]]:
-    """T in degF, RH and V in mph as flat arrays, and the shape they had together."""
-    T = convert(temperature, "temperature", temperature_unit, "degF")
-    RH = np.asarray(humidity, dtype=float)
-    V = convert(wind, "wind", wind_unit, "mph")
-    shape = np.broadcast_shapes(T.shape, RH.shape, V.shape)
-    T, RH, V = (np.broadcast_to(x, shape).ravel() for x in (T, RH, V))
-    return T, RH, V, shape
 
 
 def _clipped(RH: Array, V: Array) -> tuple[Array, Array]:
@@ -264,12 +244,9 @@ def _clipped(RH: Array, V: Array) -> tuple[Array, Array]:
 def _perceive(T: Array, RH: Array, V: Array, rule: Rule) -> None:
     """Turn temperatures into perceived ones, in place."""
     cold, mild, hot = _pieces(T, RH, V, rule)
-    chilled, averaged, heated = (
-        _wind_chill(T[cold], V[cold]),
-        _average(T[mild], RH[mild]),
-        _hot(T[hot], RH[hot], rule),
-    )
-    T[cold], T[mild], T[hot] = chilled, averaged, heated
+    T[cold] = _wind_chill(T[cold], V[cold])
+    T[mild] = _average(T[mild], RH[mild])
+    T[hot] = _hot(T[hot], RH[hot], rule)
 
 
 def _pieces(T: Array, RH: Array, V: Array, rule: Rule) -> tuple[Rows, Rows, Rows]:

@@ -11,36 +11,22 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Edges
 from simulators.weather.sphere import arc_of_chord
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-Edges = NDArray[np.intp]
-
 NEIGHBOURS = 8
 """Sensors that each is joined to by default: enough to connect the stations of the contiguous US."""
 
 
 def nearest_neighbours(points: Array, k: int) -> Edges:
-    """The edges between every point and its k nearest others.
+    """The edges between every point (n, 3) on the sphere and its k nearest others, or all if there are fewer.
 
-    The straight line through the Earth orders neighbours as the great circle does.
-
-    Parameters
-    ----------
-    points : (n, 3) array
-        See `simulators.weather.sphere.points_on_sphere`.
-    k : int
-        Neighbours that a point asks for; it may have more, since others ask for it. All others where there
-        are fewer.
-
-    Returns
-    -------
-    (m, 2) array of int
-        Pairs of rows, the smaller first, each pair once, sorted.
+    The straight line through the Earth orders neighbours as the great circle does. A point may have more than
+    k, since others ask for it. Each pair of rows is there once, the smaller first, and they are sorted.
     """
     n = len(points)
     k = min(k, n - 1)
@@ -53,20 +39,7 @@ def nearest_neighbours(points: Array, k: int) -> Edges:
 
 
 def parts(edges: Edges, n: int) -> tuple[int, NDArray[np.int32]]:
-    """Into how many parts a graph falls, and the part of every node.
-
-    Parameters
-    ----------
-    edges : (m, 2) array of int
-        Pairs of nodes.
-    n : int
-        Nodes.
-
-    Returns
-    -------
-    count : int
-    part : (n,) array of int
-    """
+    """Into how many parts a graph falls, and the part of each of its n nodes."""
     adjacency = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     count, part = connected_components(adjacency, directed=False)
     return int(count), part
@@ -75,26 +48,9 @@ def parts(edges: Edges, n: int) -> tuple[int, NDArray[np.int32]]:
 def connected_neighbours(points: Array, k: int | None, ids: Sequence[str], source: str) -> Edges:
     """The edges to the k nearest neighbours, of a graph that hangs together.
 
-    Parameters
-    ----------
-    points : (n, 3) array
-        As for `nearest_neighbours`.
-    k : int or None
-        None: `NEIGHBOURS`, or the least number above that connects the graph.
-    ids : sequence of n str
-        Names of the points, for the message.
-    source : str
-        Named in the message.
-
-    Returns
-    -------
-    (m, 2) array of int
-
-    Raises
-    ------
-    ValueError
-        The graph of this k falls into parts; says how many, which stations are the smallest of them, and
-        from which k on there is one.
+    k is by default `NEIGHBOURS`, or the least number above that connects the graph. Where the graph of a
+    given k falls into parts, a ValueError says how many, which stations are the smallest of them, and from
+    which k on there is one; `ids` and `source` are for this message.
     """
     n = len(points)
     edges = nearest_neighbours(points, NEIGHBOURS if k is None else k)
@@ -129,20 +85,7 @@ def _least_connecting(points: Array, k: int) -> int:
 
 
 def graph_of(points: Array, edges: Edges) -> nx.Graph:
-    """The network as a graph of networkx.
-
-    Parameters
-    ----------
-    points : (n, 3) array
-        km, see `simulators.weather.sphere.points_on_sphere`.
-    edges : (m, 2) array of int
-        Pairs of rows.
-
-    Returns
-    -------
-    networkx.Graph
-        Nodes 0..n-1; each edge has its `distance` along the ground in km.
-    """
+    """The network as a graph of nodes 0..n-1, whose edges have their `distance` along the ground in km."""
     import networkx as nx  # a fifth of a second that a run without the graph can do without
 
     graph = nx.Graph()

@@ -6,27 +6,20 @@ the objective is the perceived temperature, a general composition (Definition 2)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Rows
 from simulators.contract.environment import Environment, Outcomes
-from simulators.contract.policy_space import PolicySpace
-from simulators.contract.validation import choice, number, per_group, seed_sequence, whole
+from simulators.contract.policy_space import FinitePolicySpace
+from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.validation import choice, number, per_group, whole
 from simulators.stations import Stations, read_stations
-from simulators.stations.any_source import Source
-from simulators.stations.gather import Moment
-from simulators.weather.derivative_bounds import derivative_bounds_at
-from simulators.weather.perceived_temperature import (
-    RULES,
-    Rule,
-    perceived_temperature,
-    perceived_temperature_gradient,
-)
+from simulators.stations.any_source import Source, StationOptions
+from simulators.weather.perceived_temperature import PerceivedTemperature, Rule
 from simulators.weather.sensor_graph import connected_neighbours, graph_of
 from simulators.weather.sphere import points_on_sphere
 
@@ -34,7 +27,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-Rows = NDArray[np.intp]
 Features = Literal["sphere", "degrees", "graph"]
 
 FEATURES = ("sphere", "degrees", "graph")
@@ -42,6 +34,16 @@ GROUPS = ("temperature", "humidity", "wind")
 
 NOISE_VARIANCE = (0.04, 0.03, 0.005)
 """Of the paper's authors: K^2, percent^2, (m/s)^2."""
+
+
+class NetworkOptions(StationOptions, total=False):
+    """Options that `SensorNetwork` shares with networks of other kinds; each is documented there."""
+
+    data: Source
+    rule: Rule
+    features: Features
+    neighbours: int | None
+    noise_variance: ArrayLike
 
 
 class SensorNetwork(Environment):
@@ -54,20 +56,7 @@ class SensorNetwork(Environment):
     Parameters
     ----------
     data : path, Stations, pandas.DataFrame or None, default None
-        Whose readings; None is the snapshot that comes with the package. See
-        `simulators.stations.read_stations` for this and the next six.
-    format : {"csv", "openweathermap", "iem"}, optional
-        Of a file; left out, told from its first line.
-    columns, units : mapping, optional
-        Which column holds what, in which unit; left out, where the header is known.
-    country : str, optional
-        Two letters; drops other countries' stations from OpenWeatherMap's JSON lines.
-    time_zone : str, optional
-        Of times without an offset.
-    at : str or datetime, optional
-        Which of several readings of a station; left out, the latest.
-    box : (west, south, east, north), optional
-        Degrees; drops the stations outside.
+        Whose readings; None is the snapshot that comes with the package.
     rule : {"nws", "paper"}, default "nws"
         Of the perceived temperature.
     features : {"sphere", "degrees", "graph"}, default "sphere"
@@ -85,6 +74,9 @@ class SensorNetwork(Environment):
         As many stations, drawn from the seed, make up the network; left out, all.
     seed : int or numpy.random.SeedSequence, default 0
         Of the draws above.
+    **stations
+        How to read `data`: `format`, `columns`, `units`, `country`, `box`, `time_zone`, `at` and
+        `repeated_places`, as in `simulators.stations.read_stations`.
 
     Raises
     ------
@@ -107,18 +99,12 @@ class SensorNetwork(Environment):
     group_units = ("K", "percent", "m/s")
     objective_unit = "degF"
     sense: Literal["minimize", "maximize"] = "maximize"
+    policy_space: FinitePolicySpace
 
     def __init__(
         self,
         *,
         data: Source = None,
-        format: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        units: Mapping[str, str] | None = None,
-        country: str | None = None,
-        time_zone: str | None = None,
-        at: Moment = None,
-        box: Sequence[float] | None = None,
         rule: Rule = "nws",
         features: Features = "sphere",
         neighbours: int | None = None,
@@ -126,24 +112,16 @@ class SensorNetwork(Environment):
         set_aside_share: float = 1.0 / 3.0,
         sensors: int | None = None,
         seed: int | np.random.SeedSequence = 0,
+        **stations: Unpack[StationOptions],
     ) -> None:
-        self.rule: Rule = choice("rule", rule, RULES)
+        self.perceived = PerceivedTemperature(rule, "K", "m/s")
         self.features: Features = choice("features", features, FEATURES)
         self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
         share = number("set_aside_share", set_aside_share, least=0)
         if share >= 1:
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = seed_sequence(seed)
-        found, self.report = read_stations(
-            data,
-            format=format,
-            columns=columns,
-            units=units,
-            country=country,
-            time_zone=time_zone,
-            at=at,
-            box=box,
-        )
+        found, self.report = read_stations(data, **stations)
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
         self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
@@ -154,7 +132,7 @@ class SensorNetwork(Environment):
         self._aside = self._drawn(1, N, int(share * N))
         self.nodes = np.setdiff1d(np.arange(N), self._aside)
         degrees = np.stack([self.stations.lon, self.stations.lat], axis=1)
-        self.policy_space = PolicySpace(
+        self.policy_space = FinitePolicySpace(
             ("lon", "lat"),
             ("degrees", "degrees"),
             candidates=degrees[self.nodes],
@@ -176,26 +154,10 @@ class SensorNetwork(Environment):
     @cached_property
     def bounds(self) -> Array:
         """The B_j of Definition 2 over the stations' readings: degF per K, per percent, per m/s."""
-        return self._bounds_over(self.stations.readings)
+        return self.perceived.bounds(*self.stations.readings.T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read a sensor.
-
-        Parameters
-        ----------
-        policy : int
-            A candidate row.
-
-        Returns
-        -------
-        Outcomes
-            Its readings with Gaussian noise, and the noise's variance; `info` has the station's `id`.
-
-        Raises
-        ------
-        ValueError
-            There is no such row.
-        """
+        """Read the sensor of a candidate row, with Gaussian noise; `info` has the station's `id`."""
         row = self.policy_space.check(policy)
         noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(3)
         return Outcomes(
@@ -204,7 +166,7 @@ class SensorNetwork(Environment):
 
     def expected(self, policies: ArrayLike) -> Array:
         """What the sensors of candidate rows (n,) read without noise, (n, 3)."""
-        return self.stations.readings[self._nodes(policies)]
+        return self.stations.readings[self.nodes[self.policy_space.rows(policies)]]
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """The perceived temperature, degF, of outcomes (..., 3) that a model may have predicted.
@@ -212,7 +174,7 @@ class SensorNetwork(Environment):
         Wind below 0 counts as 0 and humidity is clipped to 0..100; nan where a group is missing.
         """
         y = np.asarray(outcomes, dtype=float)
-        felt = perceived_temperature(*np.moveaxis(y, -1, 0), **self._system)
+        felt = self.perceived(*np.moveaxis(y, -1, 0))
         return np.where(np.isnan(y).any(axis=-1), np.nan, felt)
 
     def gradient(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
@@ -221,15 +183,8 @@ class SensorNetwork(Environment):
         degF per K, per percent and per m/s, shape (..., 3); nan where a group is missing.
         """
         y = np.asarray(outcomes, dtype=float)
-        slopes = perceived_temperature_gradient(*np.moveaxis(y, -1, 0), **self._system)
+        slopes = self.perceived.gradient(*np.moveaxis(y, -1, 0))
         return np.where(np.isnan(y).any(axis=-1, keepdims=True), np.nan, slopes)
-
-    @property
-    def _system(self) -> dict[str, Any]:
-        return {"rule": self.rule, "temperature_unit": "K", "wind_unit": "m/s"}
-
-    def _bounds_over(self, readings: Array) -> Array:
-        return derivative_bounds_at(*readings.T, **self._system)
 
     def _info(self, row: int) -> dict[str, Any]:
         return {"id": str(self.stations.ids[self.nodes[row]])}
@@ -242,20 +197,9 @@ class SensorNetwork(Environment):
             return np.stack([self.stations.lon[nodes], self.stations.lat[nodes]], axis=1)
         return nodes[:, None].astype(float)
 
-    def _nodes(self, policies: ArrayLike) -> Rows:
-        """The nodes of candidate rows (n,); ValueError if one does not exist."""
-        rows = np.asarray(policies)
-        if not self.policy_space.contains(rows).all():
-            raise ValueError(f"candidate rows must be whole numbers in 0..{len(self.nodes) - 1}")
-        return self.nodes[rows.astype(np.intp)]
-
-    def _stream(self, *purpose: int) -> np.random.SeedSequence:
-        key = (*self.seed.spawn_key, *purpose)
-        return np.random.SeedSequence(self.seed.entropy, spawn_key=key)
-
     def _drawn(self, purpose: int, n: int, size: int) -> Rows:
         """`size` of n rows, drawn without replacement, in rising order."""
-        return np.sort(np.random.default_rng(self._stream(purpose)).permutation(n)[:size])
+        return np.sort(np.random.default_rng(child(self.seed, purpose)).permutation(n)[:size])
 
     def _refuse_contradictions(self, stations: Stations) -> None:
         """Refuse what no noise can explain: fewer than two stations, or one place that reads two values."""

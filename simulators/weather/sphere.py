@@ -18,22 +18,10 @@ EARTH_RADIUS = 6371.0
 
 
 def points_on_sphere(lon: ArrayLike, lat: ArrayLike) -> Array:
-    """Places as points, km from the centre of the Earth.
+    """Places, in degrees east and north, as points (.., 3), km from the centre of the Earth.
 
-    Parameters
-    ----------
-    lon, lat : array_like
-        Degrees east and north. A longitude may be any number of turns off.
-
-    Returns
-    -------
-    array of the broadcast shape and a last axis of 3
-        Towards (0 N, 0 E), towards (0 N, 90 E) and towards the north pole.
-
-    Raises
-    ------
-    ValueError
-        A latitude beyond a pole, or a coordinate that is not finite.
+    The axes point towards (0 N, 0 E), (0 N, 90 E) and the north pole. A longitude may be any number of turns
+    off; a latitude beyond a pole and a coordinate that is not finite are ValueErrors.
     """
     lon, lat = np.broadcast_arrays(np.asarray(lon, dtype=float), np.asarray(lat, dtype=float))
     if not np.isfinite(lon).all():
@@ -47,50 +35,9 @@ def points_on_sphere(lon: ArrayLike, lat: ArrayLike) -> Array:
 
 
 def arc_of_chord(chord: ArrayLike) -> Array:
-    """The great-circle distance of points whose straight-line distance is known.
-
-    Parameters
-    ----------
-    chord : array_like
-        km, from 0 to the Earth's diameter.
-
-    Returns
-    -------
-    array of the same shape
-        km.
-
-    Raises
-    ------
-    ValueError
-        A chord that no two points of the sphere have.
-    """
+    """The great-circle distance in km of points whose straight-line distance in km is known."""
     half = np.asarray(chord, dtype=float) / (2.0 * EARTH_RADIUS)
     if not ((half >= 0.0) & (half <= 1.0 + 1e-12)).all():
         raise ValueError(f"a chord must be within 0..{2 * EARTH_RADIUS:g} km")
     arc: Array = 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(half, 1.0))
     return arc
-
-
-def chord_of_arc(arc: ArrayLike) -> Array:
-    """The straight-line distance of points whose great-circle distance is known.
-
-    Parameters
-    ----------
-    arc : array_like
-        km, from 0 to half the Earth's circumference.
-
-    Returns
-    -------
-    array of the same shape
-        km: what a length scale of so many km along the ground is on the points.
-
-    Raises
-    ------
-    ValueError
-        An arc that is not the shortest way between any two points.
-    """
-    half = np.asarray(arc, dtype=float) / (2.0 * EARTH_RADIUS)
-    if not ((half >= 0.0) & (half <= np.pi / 2.0 * (1.0 + 1e-12))).all():
-        raise ValueError(f"an arc must be within 0..{np.pi * EARTH_RADIUS:.6g} km")
-    chord: Array = 2.0 * EARTH_RADIUS * np.sin(half)
-    return chord

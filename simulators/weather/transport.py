@@ -8,13 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Edges
 from simulators.weather.sphere import points_on_sphere
-
-Edges = NDArray[np.intp]
 
 SECONDS = 3600.0
 
@@ -22,23 +19,11 @@ SECONDS = 3600.0
 def transport_matrix(
     lon: Array, lat: Array, edges: Edges, flow: tuple[float, float], mixing: float
 ) -> csr_array:
-    """The matrix of one hour: advection by a steady flow, then diffusion.
+    """The (n, n) matrix of one hour: advection by a steady flow, then diffusion.
 
-    Parameters
-    ----------
-    lon, lat : (n,) array
-        Of the sensors, degrees.
-    edges : (m, 2) array of int
-        Pairs of sensors that are neighbours.
-    flow : (float, float)
-        Eastward and northward speed of the air that carries the weather, m/s.
-    mixing : float
-        Share of a sensor's weather, 0..1, that its neighbours' mean replaces in an hour.
-
-    Returns
-    -------
-    (n, n) sparse array
-        Its entries are not negative and its rows add up to 1.
+    Its entries are not negative and its rows add up to 1. Sensors stand at lon and lat, degrees; the flow has
+    an eastward and a northward speed, m/s; `mixing` is the share of a sensor's weather, 0..1, that the mean
+    of its neighbours replaces.
     """
     n = len(lon)
     to, of = np.concatenate([edges, edges[:, ::-1]]).T

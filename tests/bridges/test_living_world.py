@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bridges import Loop, composition, find_optimum, is_general, learn_prior, make_agent, stream
+from bridges import Loop, composition, find_optimum, is_general, learn_prior, make_agent, seed_sequence
 from bridges.feedback import composed_noise
 from bridges.priors.samples import sample
 from optimizer import Composition
@@ -78,7 +78,7 @@ def agent(name, environment, priors):
 @pytest.mark.parametrize("name", ["d-gpucb", "gp-ucb", "random"])
 def test_regret_is_against_the_best_place_of_the_hour(name, priors):
     environment = Tide()
-    done = list(Loop(environment, agent(name, environment, priors), stream(0, 1, "noise")).run(15))
+    done = list(Loop(environment, agent(name, environment, priors), seed_sequence(0, 1, "noise")).run(15))
     for one in done:
         world = Tide()
         world.hour = one.round - 1

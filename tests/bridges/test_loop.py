@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint
 from sklearn.gaussian_process.kernels import RBF
 
-from bridges import Loop, composition, find_optimum, initial_design, learn_prior, make_agent, stream
+from bridges import Loop, composition, find_optimum, initial_design, learn_prior, make_agent, seed_sequence
 from optimizer import Prior
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 
@@ -59,8 +59,8 @@ PRIOR = Prior([RBF([0.5, 0.5])] * 2, np.full(2, 1e-4), [0.3, 0.3])
 def rounds(environment, name, n=10, **options):
     optimum = find_optimum(environment)
     agent = make_agent(name, environment, prior=PRIOR, seed=1)
-    design = initial_design(environment, 1, stream(0, 0, "design"))
-    loop = Loop(environment, agent, stream(0, 0, "noise"), design=design, optimum=optimum)
+    design = initial_design(environment, 1, seed_sequence(0, 0, "design"))
+    loop = Loop(environment, agent, seed_sequence(0, 0, "noise"), design=design, optimum=optimum)
     return list(loop.run(n, **options)), agent
 
 
@@ -107,10 +107,10 @@ def test_nan_at_two_steps_leaves_twenty_rounds_two_failed_and_never_best():
 def test_missing_group_is_taught_to_the_decomposed_agent_only():
     faults = {t: [False, True] for t in (3, 8, 14, 21, 28)}
     done, decomposed = rounds(Bowl(faults=faults), "d-gpucb", 30)
-    assert [len(group) for group in decomposed._model.groups] == [30, 25]
+    assert [len(group) for group in decomposed.belief.model.groups] == [30, 25]
     assert sum(r.status == "partial" for r in done) == 5
     _, aggregate = rounds(Bowl(faults=faults), "gp-ucb", 30)
-    assert [len(group) for group in aggregate._model.groups] == [25]
+    assert [len(group) for group in aggregate.belief.model.groups] == [25]
 
 
 @pytest.mark.parametrize("name", ["d-gpucb", "d-ei", "gp-ucb"])
@@ -191,7 +191,7 @@ def test_known_cost_reaches_agent_and_optimum():
 
 
 def test_prior_from_samples_is_frozen_and_reproducible():
-    first, again = (learn_prior(Bowl(), samples=40, seed=stream(3, 0, "samples")) for _ in range(2))
+    first, again = (learn_prior(Bowl(), samples=40, seed=seed_sequence(3, 0, "samples")) for _ in range(2))
     assert first.to_dict() == again.to_dict()
     np.testing.assert_allclose(first.noise_variances, 1e-4)
     own = learn_prior(Bowl(), samples=40, own=True)
@@ -219,7 +219,10 @@ def test_rounds_that_run_in_parallel_are_asked_for_together_and_told_in_order():
     ask, tell = agent.ask, agent.tell
     agent.ask = lambda n=1, **more: calls.append(f"ask {n}") or ask(n, **more)
     agent.tell = lambda policies, *more, **most: calls.append("tell") or tell(policies, *more, **most)
-    told = list(Loop(environment, agent, seed=0, parallel=3).run(6))
+    told = []
+    for one in Loop(environment, agent, seed=0, parallel=3).run(6):
+        told.append(one)  # as soon as its step has ended; the last of a batch once the agent knows of all
+        assert calls.count("tell") == 3 * (len(told) // 3)
     assert calls == ["ask 3", *["tell"] * 3] * 2
     assert [one.round for one in told] == [1, 2, 3, 4, 5, 6]
     assert len({tuple(one.policy) for one in told}) == 6

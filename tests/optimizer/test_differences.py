@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint
 
 from optimizer import SearchSpace
-from optimizer.differences import differences, policy_slopes
+from optimizer.differences import central_differences, jacobian
 from optimizer.space.feasible_gradient import feasible_differences
 
 X = np.array([[0.3, 2.0], [1e3, -0.7], [0.0, 5e-3]])
@@ -20,8 +20,8 @@ def gradient(X):
 
 
 def test_differences_of_one_value_and_of_many():
-    np.testing.assert_allclose(differences(value, X), gradient(X), rtol=1e-5, atol=1e-6)
-    many = differences(lambda X: np.stack([X[:, 0] ** 2, X[:, 1], X.prod(axis=1)], axis=1), X)
+    np.testing.assert_allclose(jacobian(value, X), gradient(X), rtol=1e-5, atol=1e-6)
+    many = jacobian(lambda X: np.stack([X[:, 0] ** 2, X[:, 1], X.prod(axis=1)], axis=1), X)
     assert many.shape == (3, 2, 3)
     zero, one = np.zeros(3), np.ones(3)
     expected = np.stack(
@@ -30,8 +30,12 @@ def test_differences_of_one_value_and_of_many():
     np.testing.assert_allclose(many, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_slopes_in_the_policy():
-    np.testing.assert_allclose(policy_slopes(value, X), gradient(X), rtol=1e-5, atol=1e-6)
+def test_slopes_in_every_entry_of_an_array():
+    np.testing.assert_allclose(central_differences(value, X), gradient(X), rtol=1e-5, atol=1e-6)
+    deep = np.random.default_rng(0).random((4, 3, 2))
+    slopes = central_differences(lambda F: F[..., 0] ** 2 * F[..., 1], deep, np.full(deep.shape, 1e-5))
+    expected = np.stack([2 * deep.prod(axis=-1), deep[..., 0] ** 2], axis=-1)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("constraint", [None, LinearConstraint([[1, 1]], -np.inf, 2.5)])

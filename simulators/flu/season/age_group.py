@@ -10,21 +10,15 @@ class AgeGroup(mesa.Agent):  # type: ignore[misc]
 
     Attributes
     ----------
-    name : str
-        Ages, from-to.
-    persons : int
-        How many they are.
-    coverage : float
-        Share of them vaccinated.
-    doses : int
-        Doses given so far.
+    name, persons : str, int
+        Ages, from-to, and how many they are.
+    coverage, doses : float, int
+        Share of them to be vaccinated, and doses given so far.
     susceptible, exposed, infectious, recovered : int
         Persons today. The vaccinated who were never infected count as susceptible, those immune from an
         earlier season as recovered.
-    infections : int
-        Persons infected this season, the initially infected included.
-    sick_days : int
-        Days that they have spent infectious.
+    infections, sick_days : int
+        Persons infected this season, the initially infected included, and the days they spent infectious.
     """
 
     def __init__(self, model: mesa.Model, name: str, persons: int, immune: int, coverage: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers
 from simulators.contract.validation import number
 
 TAIL = 1e-9
@@ -21,16 +21,8 @@ LONGEST = 20_000
 class Durations:
     """A number of days, 1 or more, drawn by inversion: the same draw never gets shorter when rates fall.
 
-    Parameters
-    ----------
-    probabilities : (J, m) array
-        Row j: the probability that it lasts 1, 2, .. m days in group j.
-
-    Attributes
-    ----------
-    probabilities : (J, m) array
-    mean : (J,) array
-        Mean days.
+    Row j of `probabilities` (J, m) are those that it lasts 1, 2, .. m days in group j; `mean` (J,) is in
+    days.
     """
 
     def __init__(self, probabilities: Array) -> None:
@@ -44,7 +36,7 @@ class Durations:
         self._alike = bool((probabilities == probabilities[0]).all())
         self._ladder = cumulative[0] if self._alike else (cumulative + np.arange(J)[:, None]).ravel()
 
-    def draw(self, uniforms: Array, group: NDArray[np.integer]) -> NDArray[np.int16]:
+    def draw(self, uniforms: Array, group: Integers) -> NDArray[np.int16]:
         """The days of persons with the given draws in [0, 1) and groups, (n,) each."""
         if self._alike:
             return (np.searchsorted(self._ladder, uniforms, side="right") + 1).astype(np.int16)
@@ -54,40 +46,18 @@ class Durations:
         return days
 
     def discounted(self, hazards: Array) -> Array:
-        """E[1 - exp(-h D)]: the chance that something at the rate h a day happens while it lasts.
-
-        Parameters
-        ----------
-        hazards : (n,) array
-            Rates per day.
-
-        Returns
-        -------
-        (J, n) array
-        """
+        """E[1 - exp(-h D)], (J, n): the chance that what has the rate h (n,) a day happens while it lasts."""
         days = np.arange(1.0, self.probabilities.shape[1] + 1)
         chance: Array = self.probabilities @ -np.expm1(-days[:, None] * hazards)
         return chance
 
 
 def durations(name: str, value: Any, J: int) -> Durations:
-    """The distribution that a user means.
+    """The distribution that a user means by a parameter, the same in J groups.
 
-    Parameters
-    ----------
-    name : str
-        The parameter, for messages.
-    value : float, sequence of float, or frozen distribution of scipy.stats
-        A number is the mean, 1 or more, of a geometric distribution: a constant rate of leaving, the
-        discrete-time form of a compartment of an ODE. A sequence holds the probabilities of 1, 2, .. days. A
-        distribution is rounded up to whole days.
-    J : int
-        Number of groups, all alike.
-
-    Raises
-    ------
-    ValueError
-        A mean below one day, or something that is not a distribution over positive numbers of days.
+    A number is the mean, 1 or more, of a geometric distribution: a constant rate of leaving, the
+    discrete-time form of a compartment of an ODE. A sequence holds the probabilities of 1, 2, .. days. A
+    frozen distribution of scipy.stats is rounded up to whole days.
     """
     if hasattr(value, "cdf"):
         return Durations(np.tile(_of_distribution(name, value), (J, 1)))
@@ -105,13 +75,7 @@ def durations(name: str, value: Any, J: int) -> Durations:
 
 
 def geometric(rates: Array) -> Durations:
-    """The distributions of days until something that happens with a probability a day.
-
-    Parameters
-    ----------
-    rates : (J,) array
-        Probability a day, above 0 and at most 1, for each group.
-    """
+    """The distributions of days until what happens with a probability a day, above 0 and at most 1, (J,)."""
     slowest = float(np.min(rates))
     m = 1 if slowest >= 1 else int(min(np.ceil(np.log(TAIL) / np.log1p(-slowest)), LONGEST))
     p = rates[:, None] * (1 - rates[:, None]) ** np.arange(m)

@@ -20,9 +20,9 @@ from typing import Any, Literal
 import mesa
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers, Mask, Persons
 from simulators.contract.validation import choice, number, per_group, whole
 from simulators.flu import tables
 from simulators.flu.season.age_group import AgeGroup
@@ -32,9 +32,6 @@ from simulators.flu.season.start import numbers_infected, whole_numbers
 from simulators.flu.season.transmission import EventCalendar, HazardClock, contact_rows
 from simulators.population import draws, survey
 from simulators.population.population import Population, build_population
-
-Integers = NDArray[np.int64]
-Persons = NDArray[np.int32]
 
 LATENT_PERIOD = 1.9
 """Mean days from infection until a person infects others (Mills, Robins & Lipsitch 2004, Nature 432:904)."""
@@ -136,7 +133,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         latent_period: Any = LATENT_PERIOD,
         infectious_period: Any = tables.INFECTIOUS_PERIOD,
         initial_infected: ArrayLike | None = None,
-        immune: NDArray[np.bool_] | None = None,
+        immune: Mask | None = None,
         days: int = 365,
         record_every: int = 1,
         population_seed: int = 0,
@@ -152,58 +149,41 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             raise ValueError(f"days={days!r} must be at most {LONGEST_SEASON}")
         self.record_every = whole("record_every", record_every)
         season = int(self.rng.integers(2**63))
-        self.keys = [draws.stream(season, purpose) for purpose in PURPOSES]
+        self.keys = [draws.purpose_key(season, purpose) for purpose in PURPOSES]
 
-        self._set_disease(r0, susceptibility, latent_period, infectious_period)
-        self._set_policy(coverage, vaccination_day, vaccine, efficacy, treatment, school_closure, closure_day)
-        self._draw_persons()
-        self._set_hazards()
-        self._start(immune, initial_infected)
-        names = enumerate(self.population.groups)
-        self.datacollector = mesa.DataCollector(
-            {"day": "day"}
-            | {state: partial(_in_state, state=state) for state in STATES}
-            | {f"infectious {name}": partial(_infectious, group=j) for j, name in names}
-        )
-
-    def _set_disease(
-        self, r0: float, susceptibility: ArrayLike | None, latent_period: Any, infectious_period: Any
-    ) -> None:
-        """Set how long the disease lasts, and how readily a contact transmits it."""
-        names = self.population.groups
+        # How long the disease lasts, and how readily a contact transmits it.
+        names, sizes = population.groups, population.sizes
         table = survey.AGES.get(len(names))
         if table is None or table.groups != names:
             raise ValueError(f"population: its groups must be those of survey.AGES; they are {names}")
-        given = _given("susceptibility", susceptibility, table.susceptibility, names, least=0)
-        self.susceptibility = given / (given.max() or 1.0)  # R0 says how much it is, these only of whom
+        given = partial(per_group, groups=names)
+        relative = given("susceptibility", susceptibility, default=table.susceptibility, least=0)
+        self.susceptibility = relative / (relative.max() or 1.0)  # R0 says how much it is, these only of whom
         self.latent_period = durations("latent_period", latent_period, len(names))
         self.infectious_period = durations("infectious_period", infectious_period, len(names))
-        self.contacts = contact_rows(self.population.network)
+        self.contacts = contact_rows(population.network)
         self.rate = transmission_rate(
             number("r0", r0, least=0), self.contacts, self.susceptibility, self.infectious_period
         )
-
-    def _set_policy(
-        self,
-        coverage: ArrayLike | None,
-        vaccination_day: int,
-        vaccine: str,
-        efficacy: ArrayLike | None,
-        treatment: ArrayLike | None,
-        school_closure: float,
-        closure_day: int,
-    ) -> None:
-        """Set what is done about the disease."""
-        names, sizes = self.population.groups, self.population.sizes
-        self.coverage = _given("coverage", coverage, np.zeros(len(names)), names, least=0, most=1)
+        # What is done about it.
+        self.coverage = given("coverage", coverage, default=0.0, least=0, most=1)
         self.doses = whole_numbers(self.coverage * sizes)
-        self.efficacy = _given("efficacy", efficacy, survey.AGES[len(names)].efficacy, names, least=0, most=1)
+        self.efficacy = given("efficacy", efficacy, default=table.efficacy, least=0, most=1)
         self.vaccination_day = whole("vaccination_day", vaccination_day, least=0)
         self.leaky = choice("vaccine", vaccine, ("all-or-nothing", "leaky")) == "leaky"
         if treatment is not None:  # after the rate was found: R0 is that of the untreated
-            self.infectious_period = geometric(per_group("treatment", treatment, names, above=0, most=1))
+            self.infectious_period = geometric(given("treatment", treatment, above=0, most=1))
         self.school_closure = number("school_closure", school_closure, least=0)
         self.closure_day = whole("closure_day", closure_day)
+
+        self._draw_persons()
+        self._set_hazards()
+        self._start(immune, initial_infected)
+        self.datacollector = mesa.DataCollector(
+            {"day": "day"}
+            | {state: partial(_in_state, state=state) for state in STATES}
+            | {f"infectious {name}": partial(_infectious, group=j) for j, name in enumerate(names)}
+        )
 
     def _draw_persons(self) -> None:
         """Draw what is each person's own: the length of an illness, vaccination, and whether it protects."""
@@ -242,7 +222,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         out_of_reach = np.zeros_like(unprotected[:, :1])
         self.clock = HazardClock(np.concatenate((unprotected, protected, out_of_reach), axis=1))
 
-    def _start(self, immune: NDArray[np.bool_] | None, initial_infected: ArrayLike | None) -> None:
+    def _start(self, immune: Mask | None, initial_infected: ArrayLike | None) -> None:
         """Bring about day 0: some are immune from before, some are infected."""
         population, J = self.population, len(self.population.groups)
         # What is due: who is exposed on which day; and how many are infected, become infectious and recover
@@ -319,7 +299,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             }
         )
 
-    def still_immune(self, share: float) -> NDArray[np.bool_]:
+    def still_immune(self, share: float) -> Mask:
         """Who of those infected so far, or immune from before, is immune next season, (N,).
 
         Parameters
@@ -363,10 +343,10 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         for group, flow in zip(self.groups, self.flows[:, self.day].T.tolist(), strict=True):
             group.move(*flow)
 
-    def _uniforms(self, purpose: int, people: NDArray[np.integer]) -> Array:
+    def _uniforms(self, purpose: int, people: Integers) -> Array:
         return draws.uniforms(draws.words(self.keys[purpose], people))
 
-    def _chosen(self, purpose: int, among: NDArray[np.bool_], numbers: Integers) -> Persons:
+    def _chosen(self, purpose: int, among: Mask, numbers: Integers) -> Persons:
         """Choose a number of each group among persons, (N,); a larger number only adds to them."""
         chosen = [np.empty(0, dtype=np.int32)]
         for j, n in enumerate(numbers.tolist()):
@@ -378,10 +358,6 @@ class FluModel(mesa.Model):  # type: ignore[misc]
                 people = draws.smallest(drawn, people, n)
             chosen.append(people.astype(np.int32))
         return np.concatenate(chosen)
-
-
-def _given(name: str, value: Any, default: Array, names: tuple[str, ...], **limits: float) -> Array:
-    return per_group(name, default if value is None else value, names, **limits)
 
 
 def _in_state(model: FluModel, state: str) -> int:

@@ -18,22 +18,8 @@ def reproduction_number(
     The spectral radius of the next-generation matrix (Diekmann, Heesterbeek & Metz 1990, J. Math. Biol.
     28:365): an infectious person of group j infects, of the contacts in group i, the share E[1 - exp(-h s_i
     w_l D_j)], where D_j is the infectious period. With many contacts, each of which seldom transmits, the
-    share is h s_i w_l times the mean period, as in the ODE.
-
-    Parameters
-    ----------
-    hazard : float
-        Transmission rate h per day of a contact of weight 1 with a person of susceptibility 1.
-    rows : ContactRows
-        Mean contacts by group, (J, J) a layer, and their weights w_l.
-    susceptibility : (J,) array
-        s_i.
-    infectious : Durations
-        Infectious period of each group.
-
-    Returns
-    -------
-    float
+    share is h s_i w_l times the mean period, as in the ODE. The hazard h is the transmission rate per day of
+    a contact of weight 1 with a person of susceptibility 1.
     """
     # Reciprocity, N_i C_ij = N_j C_ji, makes this matrix similar to that of the infections in i by one of j.
     matrix = np.zeros((len(susceptibility),) * 2)
@@ -43,24 +29,10 @@ def reproduction_number(
 
 
 def transmission_rate(r0: float, rows: ContactRows, susceptibility: Array, infectious: Durations) -> float:
-    """The rate per day at which a contact transmits, so that R0 is as asked.
+    """The rate h per day at which `reproduction_number` is as asked, with nobody immune.
 
-    Parameters
-    ----------
-    r0 : float
-        Reproduction number with nobody immune, 0 or more.
-    rows, susceptibility, infectious
-        As in `reproduction_number`.
-
-    Returns
-    -------
-    float
-        0 where nobody meets anybody: nothing can be transmitted, whatever R0 is asked.
-
-    Raises
-    ------
-    ValueError
-        R0 is out of reach, however readily contacts transmit.
+    0 where nobody meets anybody: nothing can be transmitted, whatever R0 is asked. ValueError where R0 is out
+    of reach, however readily contacts transmit.
     """
     if r0 == 0 or len(rows.partners) == 0:
         return 0.0

@@ -5,31 +5,19 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers
 from simulators.contract.validation import per_group
 from simulators.flu import tables
 from simulators.population import survey
-
-Integers = NDArray[np.int64]
 
 LEAST_INFECTED = 50
 """Persons infected at the start, at least: with fewer, whether there is an epidemic at all is chance."""
 
 
 def whole_numbers(values: Array) -> Integers:
-    """Whole numbers next to the values whose sum is the rounded sum (largest remainders).
-
-    Parameters
-    ----------
-    values : (J,) array
-        Not negative.
-
-    Returns
-    -------
-    (J,) array of int
-    """
+    """Whole numbers next to the values, not negative, whose sum is the rounded sum (largest remainders)."""
     lower = np.floor(values + 1e-9).astype(np.int64)
     missing = int(np.floor(values.sum() + 0.5)) - int(lower.sum())
     remainders = lower - values
@@ -38,21 +26,10 @@ def whole_numbers(values: Array) -> Integers:
 
 
 def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
-    """How many persons of each group are infected on day 0, unless told otherwise.
+    """How many persons of each group of `survey.AGES` are infected on day 0 unless told otherwise, (J,).
 
     The shares of the ODE's vaccination season, 0.34 % of all; but 50 persons at least, or everybody where
     there are fewer.
-
-    Parameters
-    ----------
-    groups : tuple of str
-        Names of the J groups, those of one of `survey.AGES`.
-    sizes : (J,) array of int
-        Persons.
-
-    Returns
-    -------
-    (J,) array of int
     """
     table = survey.AGES[len(groups)]
     shares = tables.SEASON_SEEDING * table.initial_infected / table.population
@@ -66,26 +43,10 @@ def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
 def numbers_infected(
     given: ArrayLike | None, groups: tuple[str, ...], sizes: Integers, immune: Integers
 ) -> Integers:
-    """How many persons of each group are infected on day 0: as told, or else as usual.
+    """How many persons of each group are infected on day 0, (J,): as given, if they are not immune.
 
-    Parameters
-    ----------
-    given : float or (J,) array-like, optional
-        What the user says; by default `initially_infected` of those who are not immune, with a warning
-        where they are more than a tenth of all.
-    groups : tuple of str
-        Names of the J groups.
-    sizes, immune : (J,) array of int
-        Persons, and how many of them are immune.
-
-    Returns
-    -------
-    (J,) array of int
-
-    Raises
-    ------
-    ValueError
-        More than there are; names the group.
+    By default `initially_infected` of those who are not immune, with a warning where they are more than a
+    tenth of all.
     """
     susceptible = sizes - immune
     if given is None:

@@ -1,9 +1,7 @@
-"""Whom an infectious person infects, and when: each contact is asked once.
+"""Whom an infectious person infects, and when, by the event-driven method: each contact is asked once.
 
-The event-driven method: when a person is infected, each contact draws one number, tied to (seed,
-infector, layer, contact), which decides whether it transmits during the whole infectious period, and on which
-day. A season costs time in proportion to the contacts of those who fall ill, however many days it lasts, and
-one infection more or less leaves the draws of all others as they were.
+When a person is infected, `ContactRows` has each of its contacts draw one number, which a `HazardClock` turns
+into whether and on which day the contact transmits; an `EventCalendar` keeps who is due on which day.
 """
 
 from __future__ import annotations
@@ -14,26 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack
 
-from simulators.arrays import Array
+from simulators.arrays import Array, Integers, Persons, Rows
 from simulators.population.draws import Words, limits, uniforms, words
 from simulators.population.network import ContactNetwork
 
-Persons = NDArray[np.int32]
-
 
 class EventCalendar:
-    """Persons by the day on which something is due for them.
+    """Persons by the day on which something is due for them; what is due after the `last` day is dropped.
 
-    Parameters
-    ----------
-    last : int
-        The last day; what is due later is dropped.
+    What follows from an infection is entered once, when it happens; a day then costs what is due on it.
     """
 
     def __init__(self, last: int) -> None:
         self._due: list[list[Persons]] = [[] for _ in range(last + 1)]
 
-    def put(self, persons: Persons, days: NDArray[np.integer]) -> None:
+    def put(self, persons: Persons, days: Integers) -> None:
         """Enter (n,) persons on their (n,) days, not negative."""
         if len(persons) == 0:
             return
@@ -52,18 +45,17 @@ class EventCalendar:
 
 
 class HazardClock:
-    """Accumulated hazard by layer, kind of person and day.
+    """Accumulated hazard by layer, kind of person and day: it tells on which day a contact transmits.
+
+    A contact transmits once the hazard accumulated since the first infectious day s passes its threshold,
+    drawn from the exponential distribution; a period that ends before day t brings `before(t) - before(s)`,
+    where `before` is the hazard accumulated before a day.
 
     Parameters
     ----------
     hazard : (L, K, days) array
         Rate per day at which an infectious person infects a susceptible of kind k through one contact of
         layer l, on each of the days 1, 2, ..
-
-    Notes
-    -----
-    `before(t)` is the hazard accumulated before day t; an infectious period that begins on day s and ends
-    before day t brings `before(t) - before(s)`.
     """
 
     def __init__(self, hazard: Array) -> None:
@@ -77,39 +69,20 @@ class HazardClock:
         self._greatest = np.zeros(days + 2)
         np.cumsum(hazard.max(axis=(0, 1)), out=self._greatest[2:])
 
-    def greatest(self, begin: NDArray[np.integer], end: NDArray[np.integer]) -> Array:
+    def greatest(self, begin: Integers, end: Integers) -> Array:
         """Bounds of any contact's hazard from days `begin` until before days `end`, (n,)."""
         bound: Array = self._greatest[end] - self._greatest[begin]
         return bound
 
     def crossings(
         self,
-        layer: NDArray[np.integer],
-        kind: NDArray[np.integer],
-        begin: NDArray[np.integer],
-        end: NDArray[np.integer],
+        layer: Integers,
+        kind: Integers,
+        begin: Integers,
+        end: Integers,
         thresholds: Array,
-    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Which contacts pass their thresholds, and on which day.
-
-        Parameters
-        ----------
-        layer, kind : (n,) int arrays
-            Of each contact.
-        begin : (n,) int array
-            The day from which each accumulates.
-        end : (n,) int array
-            The day before which each must pass.
-        thresholds : (n,) array
-            Hazards, >= 0.
-
-        Returns
-        -------
-        which : (m,) int array
-            Indices of those that pass.
-        days : (m,) int array
-            `begin <= day < end`.
-        """
+    ) -> tuple[Rows, NDArray[np.int64]]:
+        """Which of n contacts pass their thresholds (>= 0), and when, `begin <= day < end`, (m,) each."""
         row = (layer * self._kinds + kind) * self._length
         passing = self._ladder[row + begin] + thresholds
         which = np.flatnonzero(passing < self._ladder[row + end])
@@ -118,19 +91,15 @@ class HazardClock:
 
 
 class ContactRows:
-    """The contacts of all layers side by side: row i lists `l * N + k` for each person k met in layer l.
+    """The contacts of N persons in L layers side by side: row i lists `l * N + k` for each k met in layer l.
 
-    Parameters
-    ----------
-    network : ContactNetwork
-        N persons, L layers.
+    Each contact of an infected person draws one number, tied to (seed, infector, layer, contact), that
+    decides about the whole infectious period. So a season costs time in proportion to the contacts of those
+    who fall ill, however many days it lasts, and one infection more or less leaves the draws of all others as
+    they were.
 
     Attributes
     ----------
-    persons : int
-        N.
-    layers : tuple of str
-        Names of the L layers.
     weights : (L,) array
         Transmission rate of each layer's contacts, relative to the greatest.
     means : (L, J, J) array
@@ -159,32 +128,19 @@ class ContactRows:
         clock: HazardClock,
         kind: NDArray[np.int8],
         infectors: Persons,
-        begin: NDArray[np.integer],
-        end: NDArray[np.integer],
+        begin: Integers,
+        end: Integers,
     ) -> tuple[Persons, NDArray[np.int64]]:
-        """Whom infected persons will infect, and when.
+        """Whom infected persons will infect, and when, (m,) each; somebody may be there several times.
 
         Parameters
         ----------
         keys : (N,) array of uint64
             The season's key for the contacts of each person.
-        clock : HazardClock
-            Hazards by layer, kind of person and day.
-        kind : (N,) int array
-            Kind of each person, as the clock knows them.
-        infectors : (n,) int array
-            Who is infected.
-        begin : (n,) int array
-            The first infectious day of each.
-        end : (n,) int array
-            The day from which each is not infectious any more.
-
-        Returns
-        -------
-        persons : (m,) int array
-            Those who will be infected if they still can be; a person may be there several times.
-        days : (m,) int array
-            When.
+        clock, kind : HazardClock, (N,) int array
+            The hazards, and the kind of each person, as the clock knows them.
+        infectors, begin, end : (n,) int arrays
+            Who is infected, the first infectious day of each, and the day from which it is not so any more.
         """
         limit = limits(-np.expm1(-clock.greatest(begin, end)))
         start = self.starts[infectors]

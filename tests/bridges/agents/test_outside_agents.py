@@ -1,5 +1,8 @@
 """Methods of SciPy and samplers of Optuna as agents that are told the composed value."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint
@@ -37,6 +40,16 @@ class Valley(Environment):
         if x[0] > self.fail_above:
             raise RuntimeError("no such x")
         return Outcomes((x - BEST) ** 2 * (1 if self.sense == "minimize" else -1))
+
+
+def test_their_names_are_known_before_any_of_them_or_a_heavy_library_is_imported():
+    code = """
+import bridges, sys
+from optimizer.agents.plugins import registered_names
+print(registered_names(), {"numpy", "scipy", "sklearn", "optuna"} & {*sys.modules})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{sorted(['optuna-gp', *NAMES])} set()\n"
 
 
 def rounds(agent, environment, n, history=()):
@@ -150,8 +163,6 @@ def test_they_are_compared_in_a_scenario(tmp_path):
 
 
 def test_a_missing_library_is_named_with_the_line_that_installs_it(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ValueError, match=r"^sampler GPSampler needs torch, .*: pip install torch$"):
         make_agent("optuna-gp", Valley())

@@ -1,13 +1,14 @@
 """The other end is a real program, in Python, or in Perl where it is installed."""
 
-import contextlib
+import os
 import re
+import select
 import shutil
 import sys
 import tracemalloc
+from contextlib import contextmanager
 
 import numpy as np
-import psutil
 import pytest
 
 from bridges import CommandEnvironment
@@ -102,45 +103,66 @@ def test_the_tail_of_standard_error_is_quoted(tmp_path):
     assert len(message) < 700
 
 
-CHILD = """
+STARTS_A_CHILD = """
 import os, subprocess, sys, time
-late = "import time, pathlib; time.sleep(60); pathlib.Path('late').write_text('')"
-child = subprocess.Popen([sys.executable, "-S", "-c", late], start_new_session={session})
-open("pid", "w").write(str(child.pid))
+line = os.open("line", os.O_WRONLY)
+os.write(line, b"begun")
+child = '''
+import os, pathlib, sys, time
+for _ in range(6000):
+    time.sleep(0.01)
+    if pathlib.Path("go on").exists():
+        os.write(int(sys.argv[1]), b", lived on")
+        break
+'''
+command = [sys.executable, "-S", "-c", child, str(line)]
+subprocess.Popen(command, pass_fds=[line], start_new_session={session})
+print([1, 2], flush=True)
+print("waiting", file=sys.stderr, flush=True)
+time.sleep({seconds})
 """
 
 
-def child_of(tmp_path):
-    return psutil.Process(int((tmp_path / "pid").read_text()))
+@contextmanager
+def line_to(folder):
+    """A line on which a program says that it has begun, and its child, once told to go on, that it lives.
 
+    Yields a function that tells the child to go on, and returns what was said by the end of the last of them.
+    """
+    os.mkfifo(folder / "line")
+    line = os.open(folder / "line", os.O_RDONLY | os.O_NONBLOCK)
 
-def wait_for_end_of(process):
-    assert psutil.wait_procs([process], timeout=30)[1] == []  # of a minute that it would take
+    def said():
+        (folder / "go on").touch()
+        text = b""
+        while select.select([line], [], [], 30)[0]:
+            if not (more := os.read(line, 100)):
+                return text.decode()
+            text += more
+        return f"{text.decode()}, and the line is still open"
+
+    yield said
+    os.close(line)
 
 
 def test_a_program_that_takes_too_long_is_killed_with_all_it_started(tmp_path):
-    text = CHILD.format(session=False) + "print('waiting', file=sys.stderr, flush=True); time.sleep(60)"
-    message = failure(environment(tmp_path, text, seconds=2.0))
-    assert "took longer than 2 s and was killed; standard error ends: waiting" in message
-    with contextlib.suppress(psutil.NoSuchProcess):
-        wait_for_end_of(child_of(tmp_path))
-    assert not (tmp_path / "late").exists()
+    text = STARTS_A_CHILD.format(session=False, seconds=600)
+    with line_to(tmp_path) as said:
+        message = failure(environment(tmp_path, text, seconds=3.0))
+        assert said() == "begun"
+    assert "took longer than 3 s and was killed; standard error ends: waiting" in message
 
 
 @pytest.mark.parametrize("session", [False, True])
 def test_the_answer_of_a_program_that_has_ended_counts_though_a_child_holds_its_output_open(
     tmp_path, session
 ):
-    text = CHILD.format(session=session) + "print([1, 2])"
-    assert environment(tmp_path, text, seconds=200).step([1, 1]).values.tolist() == [1, 2]
-    assert not (tmp_path / "late").exists()  # the child's minute was not waited for
-    if session:  # what it left in its own session is not killed
-        child = child_of(tmp_path)
-        assert child.is_running() and child.status() != psutil.STATUS_ZOMBIE
-        child.kill()
-    else:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            wait_for_end_of(child_of(tmp_path))
+    text = STARTS_A_CHILD.format(session=session, seconds=0)
+    with line_to(tmp_path) as said:
+        # The child holds the output open for longer than a step may take.
+        assert environment(tmp_path, text, seconds=50).step([1, 1]).values.tolist() == [1, 2]
+        # What it left in its own session is let be, all else is killed.
+        assert said() == ("begun, lived on" if session else "begun")
 
 
 def test_of_standard_error_only_the_end_is_kept(tmp_path):

@@ -91,7 +91,7 @@ def test_failed_trials_teach_nothing_and_pruned_ones_what_they_reported():
     sampler = DGPUCBSampler(GROUPS, SPACE)
     study = optimized(sampler, 16, faulty, catch=(RuntimeError,))
     assert study.best_value < 0.01
-    told = sampler._learner._history.Y
+    told = sampler._learner.belief.history.Y
     assert np.isnan(told[2]).all() and np.isnan(told[3]).tolist() == [False, True]
 
 

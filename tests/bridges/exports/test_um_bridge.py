@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ import pytest
 import simulators
 from bridges import FunctionEnvironment, Loop, make_agent
 from bridges.environments.um_bridge_environment import UMBridgeEnvironment
-from bridges.exports.um_bridge_server import application, serving
+from bridges.exports.um_bridge_server import serving
 
 umbridge = pytest.importorskip("umbridge")
 POLICY = np.full(5, 0.2)
@@ -31,6 +32,14 @@ def flu():
     environment = simulators.make("flu-ode")
     with serving(environment, port=0) as url:
         yield url
+
+
+def until(condition, what, seconds=120):
+    """Wait for a condition; the seconds only end a test that would never end."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what} in {seconds} s"
+        time.sleep(0.01)
 
 
 def as_environment(url, **changed):
@@ -115,12 +124,6 @@ def test_a_port_that_is_taken_is_told_in_one_line(flu):
         pass
 
 
-def test_umbridge_itself_is_left_as_it_was():
-    run_app = umbridge.um.web.run_app
-    application([])
-    assert umbridge.um.web.run_app is run_app
-
-
 def test_a_model_is_an_environment_that_an_agent_learns_on(flu):
     environment = as_environment(flu)
     assert simulators.check_environment(environment) == []
@@ -147,7 +150,7 @@ class Sums(umbridge.Model):
 
     def __call__(self, parameters, config):
         if self.fault == "slow":
-            threading.Event().wait(1.5)
+            threading.Event().wait()
         if self.fault == "raises":
             raise RuntimeError("out of fuel")
         if self.fault == "short":
@@ -158,7 +161,7 @@ class Sums(umbridge.Model):
 
 
 @contextmanager
-def served(model):
+def served(fault=None):
     """A model served by umbridge's own function, as others do."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -168,21 +171,23 @@ def served(model):
         "umbridge.serve_models([Sums(sys.argv[3] or None)], int(sys.argv[2]))"
     )
     folder = __file__.rpartition("/")[0]
-    server = subprocess.Popen(
-        [sys.executable, "-c", code, folder, str(port), model or ""],
-        stdout=subprocess.DEVNULL,
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", code, folder, str(port), fault or ""],
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-    )
-    try:
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            threading.Event().wait(0.05)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.kill()
-        server.wait()
+        text=True,
+    ) as server:
+        try:
+            assert "Running on" in server.stdout.readline()
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.kill()
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    with served() as url:
+        yield url
 
 
 def sums(url, **changed):
@@ -190,19 +195,35 @@ def sums(url, **changed):
     return UMBridgeEnvironment(url, **(options | changed))
 
 
-def test_vectors_of_inputs_and_outputs_are_joined():
-    with served(None) as url:
-        assert sums(url).step([1, 2, 4]).values.tolist() == [3, 12]
+def asked(url, endpoint, **body):
+    """The status of an answer, and what it says."""
+    try:
+        with urllib.request.urlopen(f"{url}/{endpoint}", data=json.dumps(body).encode()) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refusal:
+        return refusal.code, json.load(refusal)
 
 
-def test_what_does_not_fit_the_model_is_refused():
-    with served(None) as url:
-        with pytest.raises(ValueError, match="policy has 1 entries; model 'sums' takes 3"):
-            sums(url, policy={"a": (0, 1)})
-        with pytest.raises(ValueError, match="groups has 1 names; model 'sums' returns 2"):
-            sums(url, groups=["one"])
-        with pytest.raises(ValueError, match="model='minus'; .* has 'sums'"):
-            sums(url, model="minus")
+@pytest.mark.parametrize("endpoint", ["ModelInfo", "Gradient", "ApplyJacobian", "ApplyHessian", "Evaluate"])
+def test_the_protocol_is_that_of_umbridges_own_server(flu, theirs, endpoint):
+    ours = asked(flu, endpoint, name="flu-ode", input=[])
+    assert ours == asked(theirs, endpoint, name="sums", input=[])
+    assert ours[0] == (200 if endpoint == "ModelInfo" else 400)
+
+
+def test_vectors_of_inputs_and_outputs_are_joined(theirs):
+    assert sums(theirs).step([1, 2, 4]).values.tolist() == [3, 12]
+
+
+def test_what_does_not_fit_the_model_is_refused(theirs):
+    with pytest.raises(ValueError, match="policy has 1 entries; model 'sums' takes 3"):
+        sums(theirs, policy={"a": (0, 1)})
+    with pytest.raises(ValueError, match="groups has 1 names; model 'sums' returns 2"):
+        sums(theirs, groups=["one"])
+    with pytest.raises(ValueError, match="model='minus'; .* has 'sums'"):
+        sums(theirs, model="minus")
+    with pytest.raises(ValueError, match="time_limit=0 must be a finite number > 0"):
+        sums(theirs, time_limit=0)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +237,9 @@ def test_what_does_not_fit_the_model_is_refused():
 )
 def test_a_faulty_model_gives_a_simulation_error_with_policy_and_seed(fault, words):
     with served(fault) as url:
-        environment = sums(url, time_limit=0.5)
+        environment = sums(url)
+        if fault == "slow":
+            environment.time_limit = 0.5
         with pytest.raises(simulators.SimulationError, match=words) as told:
             environment.step([1, 2, 4])
     assert "a=1, b=2, c=4 and seed" in str(told.value) and "\n" not in str(told.value)
@@ -231,10 +254,13 @@ def test_a_server_that_is_not_there_is_told_in_one_line():
 
 MODEL = """
 import time
+from pathlib import Path
 from bridges import FunctionEnvironment
 
 def length(x):
-    time.sleep(1.5)
+    Path("under way").touch()
+    while not Path("go on").exists():
+        time.sleep(0.01)
     return [x[0]]
 
 ward = FunctionEnvironment(length, {"x": (0, 1)}, ["stay"])
@@ -250,17 +276,21 @@ name = "models.py:ward"
 
 
 @contextmanager
-def commanded(*arguments, cwd=None):
-    """The command `serve`, its url, and what it leaves behind after Ctrl-C."""
+def commanded(*arguments, cwd=None, afterwards=lambda url: None):
+    """The command `serve`, its url, and what it leaves behind after Ctrl-C; `afterwards` follows on that."""
     command = [sys.executable, "-m", "policyloop", "serve", *arguments, "--port", "0"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=env
     ) as server:
-        url = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline()).group()
-        yield url
-        server.send_signal(signal.SIGINT)
-        _, errors = server.communicate(timeout=20)
+        try:
+            url = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline()).group()
+            yield url
+            server.send_signal(signal.SIGINT)
+            afterwards(url)
+            _, errors = server.communicate(timeout=120)
+        finally:
+            server.kill()
     assert server.returncode == 130 and errors == ""
 
 
@@ -274,11 +304,20 @@ def test_models_are_called_after_what_is_served_and_a_step_under_way_is_finished
     (tmp_path / "models.py").write_text(MODEL)
     (tmp_path / "wards.toml").write_text(SCENARIO)
     answers = []
-    with commanded(target, cwd=tmp_path) as url:
+
+    def refused(url):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) != 0
+
+    def go_on(url):
+        until(lambda: refused(url), "the server has not heard Ctrl-C")
+        (tmp_path / "go on").touch()
+
+    with commanded(target, cwd=tmp_path, afterwards=go_on) as url:
         assert umbridge.supported_models(url) == [name, f"{name}-objective"]
         model = umbridge.HTTPModel(url, name)
         client = threading.Thread(target=lambda: answers.append(model([[0.5]])))
         client.start()
-        threading.Event().wait(0.5)
+        until((tmp_path / "under way").exists, "the step has not begun")
     client.join()
     assert answers == [[[0.5]]]

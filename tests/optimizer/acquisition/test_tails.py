@@ -6,8 +6,9 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from optimizer.acquisition.moments import log_improvement
-from optimizer.acquisition.samples import SampledImprovement, SampledProbability
+from optimizer import ExpectedImprovement, ProbabilityOfImprovement
+from optimizer.acquisition.gaussian import log_improvement
+from optimizer.composition.objective import Samples
 from optimizer.composition.propagation import Sampled
 
 SAMPLES = np.random.default_rng(0).gamma(2.0, size=(64, 4)) * [0.1, 1, 5, 2] + [0, -1, 3, 0]
@@ -31,9 +32,11 @@ def test_the_score_of_samples_is_that_of_a_mixture_of_normals(target):
     centres, h = mixture(SAMPLES)
     S = len(SAMPLES)
     probability = logsumexp(norm.logsf(target, centres, h), axis=0) - np.log(S)
-    np.testing.assert_allclose(SampledProbability(target).score(SAMPLES), probability, atol=0.02)
+    np.testing.assert_allclose(
+        ProbabilityOfImprovement(target).score(Samples(SAMPLES)), probability, atol=0.02
+    )
     improvement = logsumexp(log_improvement((centres - target) / h) + np.log(h), axis=0) - np.log(S)
-    np.testing.assert_allclose(SampledImprovement(target).score(SAMPLES), improvement, atol=0.02)
+    np.testing.assert_allclose(ExpectedImprovement(target).score(Samples(SAMPLES)), improvement, atol=0.02)
 
 
 def test_the_mixture_has_the_mean_and_the_variance_of_the_samples():
@@ -43,7 +46,7 @@ def test_the_mixture_has_the_mean_and_the_variance_of_the_samples():
         ends = mean - 12 * deviation, mean + 12 * deviation
 
         def above(target, one=one):
-            return float(np.exp(SampledProbability(target).score(one))[0])
+            return float(np.exp(ProbabilityOfImprovement(target).score(Samples(one)))[0])
 
         def second(target, above=above):
             return 2 * target * above(target)

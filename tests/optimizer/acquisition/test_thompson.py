@@ -6,9 +6,9 @@ from scipy.optimize import Bounds
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
-import optimizer.acquisition.thompson as thompson
 from optimizer import Composition, DecomposedGP, GeneralComposition, Prior, SearchSpace, make_agent
-from optimizer.acquisition.thompson import CandidateDraws, factor, joint_draw
+from optimizer.acquisition import draws
+from optimizer.acquisition.draws import CandidateDraws, factor, joint_draw
 
 KERNELS = [ConstantKernel(2.0) * RBF(0.3), Matern(0.4, nu=1.5), Matern(0.4, nu=1.5)]
 NOISE = np.array([0.01, 0.1, 0.1])
@@ -64,7 +64,7 @@ def test_joint_draws_have_the_posteriors_mean_and_covariance():
 
 @pytest.mark.parametrize("dense", [4096, 10])
 def test_factor_makes_the_kernel_matrix_again_dense_or_by_columns(dense, monkeypatch):
-    monkeypatch.setattr(thompson, "DENSE", dense)
+    monkeypatch.setattr(draws, "DENSE", dense)
     for kernel in (*KERNELS[:2], ConstantKernel(0.0, "fixed") * RBF(1.0)):
         grid = np.repeat(np.linspace(0, 1, 30), 2)[:, None]  # every candidate twice: singular
         F = factor(RBF(0.5) if dense == 10 else kernel, grid)

@@ -137,7 +137,7 @@ def test_forty_observations_beside_forty_others_leave_ask_finite():
     for x in np.vstack([np.tile(near, (40, 1)), np.tile(near + 1e-9, (40, 1))]):
         agent.tell(x[None], outcomes(x[None], 4))
     assert np.isfinite(agent.ask()).all()
-    _, variance = agent._model.predict_groups(np.random.default_rng(0).random((500, 2)))
+    _, variance = agent.belief.model.predict_groups(np.random.default_rng(0).random((500, 2)))
     assert (variance >= 0).all() and (variance <= 1).all()
 
 
@@ -223,7 +223,7 @@ def test_own_noise_variances_weigh_observations():
     x = np.array([[0.5, 0.5]])
     agent.tell(x, [[1.0]], [[1e-8]])
     agent.tell(x, [[3.0]], [[1e8]])
-    assert agent._model.predict(x)[0][0] == pytest.approx(1.0, abs=1e-4)
+    assert agent.belief.model.predict(x)[0][0] == pytest.approx(1.0, abs=1e-4)
 
 
 def test_uniform_spends_the_whole_budget_in_equal_shares():

@@ -51,8 +51,7 @@ def test_posterior_is_that_of_regression_on_place_and_time():
     rows, hours = np.array([3, 9, 15, 3]), np.array([0.0, 1.0, 2.5, 9.0])
     for row, hour in zip(rows, hours, strict=True):
         agent.tell([row], outcomes(GRID[[row]], hour), context=hour)
-    agent.ask(context=11.0)
-    means, variances = agent._model.predict_groups(np.arange(21))
+    means, variances = agent.belief.at(11.0).predict_groups(np.arange(21))
     for j, kernel in enumerate(KERNELS):
         y = np.array([outcomes(GRID[[row]], hour)[0, j] for row, hour in zip(rows, hours, strict=True)])
         peer = GaussianProcessRegressor(kernel, alpha=1e-4, optimizer=None)
@@ -65,10 +64,7 @@ def test_posterior_is_that_of_regression_on_place_and_time():
 def test_old_readings_fade():
     agent = make_agent("d-gpucb", space(True), LINEAR, prior=PRIOR, context=True)
     agent.tell([10], [[1.0, 1.0]], context=0.0)
-    known = []
-    for hour in (0.0, 3.0, 100.0):
-        agent.ask(context=hour)
-        known.append(agent._model.predict_groups(np.array([10]))[1][0, 0])
+    known = [agent.belief.at(hour).predict_groups(np.array([10]))[1][0, 0] for hour in (0.0, 3.0, 100.0)]
     assert known[0] < 1e-3 < known[1] < known[2] and known[2] == pytest.approx(1.0)
 
 
@@ -96,10 +92,7 @@ def test_composed_kernels_see_the_time_as_well():
     composition = Composition(2, weights=lambda rows: np.stack([1 + GRID[rows, 0], GRID[rows, 0]], axis=1))
     agent = make_agent("gp-ucb", space(True), composition, prior=PRIOR, context=True)
     run(agent, composition, [0.0, 1.0, 2.0], True)
-    variances = []
-    for hour in (2.0, 50.0):
-        agent.ask(context=hour)
-        variances.append(agent._model.predict(np.arange(21))[1])
+    variances = [agent.belief.at(hour).predict(np.arange(21)).variance for hour in (2.0, 50.0)]
     assert (variances[0] <= variances[1]).all()
 
 

@@ -22,7 +22,7 @@ def test_list_names_scenarios_environments_and_agents(capsys):
 
 def test_kernels_are_not_learned_where_no_agent_learns(scenario_file, tmp_path):
     study = run(load(scenario_file(agents='["random", "uniform"]', samples=50)), out=tmp_path / "s.sqlite")
-    assert study.worlds["all"]["priors"] == {}
+    assert study.worlds["all"].priors == {}
 
 
 @pytest.mark.parametrize(

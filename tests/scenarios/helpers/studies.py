@@ -14,6 +14,7 @@ import pandas as pd
 import psutil
 
 from scenarios import load, run
+from scenarios.study.records import StoredRound
 from scenarios.study.study import Study
 
 ROOT = Path(__file__).parents[3]
@@ -46,10 +47,7 @@ restarts = 0
 
 def results(study: Study) -> tuple[pd.DataFrame, list, list]:
     """Return all that a study holds, without the wall times."""
-    rows = [
-        {key: value for key, value in one.items() if key not in ("seconds", "step_seconds")}
-        for one in study.rounds()
-    ]
+    rows = [one._replace(seconds=0.0, step_seconds=0.0) for one in study.rounds()]
     return study.to_dataframe().drop(columns="seconds"), rows, study.recommendations()
 
 
@@ -121,11 +119,11 @@ def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return [child for child in children if any("popen_loky" in word for word in child.cmdline())]
 
 
-def a_round(**changes: object) -> dict[str, object]:
+def a_round(**changes: object) -> StoredRound:
     """Return a round as the store takes it, with what is awkward to store in it."""
-    record = {
-        "trial": 1, "agent": "a", "round": 1, "policy": [0.1, 1 / 3], "row": None,
-        "outcomes": [math.pi, math.nan], "noise_variance": None, "objective": math.nan, "expected": 5e-324,
-        "regret": 0.1 + 0.2, "seconds": 1e-3, "step_seconds": 1e300, "status": "partial", "error": "",
-    }  # fmt: skip
-    return {**record, **changes}
+    record = StoredRound(
+        trial=1, agent="a", round=1, policy=[0.1, 1 / 3], row=None, outcomes=[math.pi, math.nan],
+        noise_variance=None, objective=math.nan, expected=5e-324, regret=0.1 + 0.2, seconds=1e-3,
+        step_seconds=1e300, status="partial", error="",
+    )  # fmt: skip
+    return record._replace(**changes)

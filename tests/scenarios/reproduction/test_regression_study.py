@@ -14,8 +14,8 @@ from scenarios.reproduction.regression_run import (
     LagKernel,
     RegressionSetting,
     compare_regressions,
-    learn_priors,
     regression_run,
+    shared_priors,
 )
 from scenarios.reproduction.regression_study import RegressionStudy, regression_study
 
@@ -72,15 +72,19 @@ def test_a_kernel_by_lags_is_the_kernel_itself(kernel):
 def test_a_run_compares_in_the_world_of_the_paper(domain):
     setting = RegressionSetting(domain, groups=(2,), observations=3, seed=1)
     world = simulators.make(
-        "synthetic", family=domain, groups=2, length_scale=(0.5, 2.0), seed=bridges.stream(1, 4, "world")
+        "synthetic",
+        family=domain,
+        groups=2,
+        length_scale=(0.5, 2.0),
+        seed=bridges.seed_sequence(1, 4, "world"),
     )
     candidates = np.arange(1000)
     errors = compare_regressions(
         bridges.known_prior(world),
         world.policy_space.candidates,
         world.functions,
-        np.random.default_rng(bridges.stream(1, 4, "design")).choice(candidates, 3, replace=False),
-        np.random.default_rng(bridges.stream(1, 4, "noise")),
+        np.random.default_rng(bridges.seed_sequence(1, 4, "design")).choice(candidates, 3, replace=False),
+        np.random.default_rng(bridges.seed_sequence(1, 4, "noise")),
         groups=(2,),
         at=candidates,
     )
@@ -178,7 +182,7 @@ def test_one_run_has_no_interval():
 def test_flu_is_predicted_at_held_out_policies_with_learned_kernels():
     setting = RegressionSetting("flu", observations=25, samples=60)
     assert setting.groups == (5,)
-    priors = learn_priors(setting)
+    priors = shared_priors(setting)
     study = regression_study(setting, runs=2, priors=priors)
     assert study.decomposed.shape == study.entire.shape == (1, 25, 2)
     for errors in (study.decomposed, study.entire):

@@ -15,7 +15,7 @@ from scenarios.reproduction.regression_study import regression_study
 from scenarios.reproduction.report import claims_table
 from scenarios.reproduction.run import reproduce
 from scenarios.reproduction.settings import FIGURES, Settings, paper, quick, resolve
-from scenarios.running.progress import Silent
+from scenarios.running.progress import Progress
 
 TINY = Settings(quick=True, draws=3, runs=3, observations=4, samples=20, flu_groups=(5,), trials=3, rounds=6)
 
@@ -132,7 +132,9 @@ def test_every_figure_has_its_claims_with_intervals(made):
 
 
 def test_claims_are_what_the_stored_numbers_say(made):
-    study = bandits.study("synthetic", TINY, made.study("synthetic.study.sqlite"), jobs=1, show=Silent())
+    study = bandits.run_panel(
+        "synthetic", TINY, made.study("synthetic.study.sqlite"), jobs=1, progress=Progress()
+    )
     frame = study.to_dataframe()
     totals = frame.groupby(["agent", "trial"])["regret"].sum()
     at_half = frame[frame["round"] <= 3].groupby(["agent", "trial"])["regret"].mean()
@@ -169,7 +171,7 @@ def test_what_is_finished_is_not_computed_again(made, monkeypatch):
 
     monkeypatch.setattr(regressions, "regression_run", refuse)
     monkeypatch.setattr("scenarios.running.dispatch.run_trial", refuse)
-    monkeypatch.setattr(regressions, "learn_priors", refuse)
+    monkeypatch.setattr(regressions, "shared_priors", refuse)
     again = reproduce(["2d", "3a"], made.path, TINY, bound=True)
     assert again.claims() == made.claims()
     after = {path.name: path.read_bytes() for path in made.path.iterdir() if path.suffix in (".csv", ".svg")}
@@ -178,7 +180,7 @@ def test_what_is_finished_is_not_computed_again(made, monkeypatch):
 
 def test_a_stopped_regression_goes_on_where_it_was(tmp_path, monkeypatch):
     setting, path = RegressionSetting("rbf", (2, 3), observations=3), tmp_path / "r.csv"
-    whole = regressions.study(setting, 4, tmp_path / "whole.csv", jobs=1, show=Silent())
+    whole = regressions.run_panel(setting, 4, tmp_path / "whole.csv", jobs=1, progress=Progress())
     done = []
 
     def stopped(setting, run, priors):
@@ -189,14 +191,14 @@ def test_a_stopped_regression_goes_on_where_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr(regressions, "regression_run", stopped)
     with pytest.raises(KeyboardInterrupt):
-        regressions.study(setting, 4, path, jobs=1, show=Silent())
+        regressions.run_panel(setting, 4, path, jobs=1, progress=Progress())
     with path.open("a") as file:  # a run that was killed while it was written
         file.write("2,2,1,0.5,0.6\n2,2,2,0.1")
     done.clear()
     monkeypatch.setattr(
         regressions, "regression_run", lambda *given: done.append(given[1]) or regression_run(*given)
     )
-    found = regressions.study(setting, 4, path, jobs=1, show=Silent())
+    found = regressions.run_panel(setting, 4, path, jobs=1, progress=Progress())
     assert done == [2, 3]
     np.testing.assert_array_equal(found.decomposed, whole.decomposed)
     np.testing.assert_array_equal(found.entire, whole.entire)

@@ -32,7 +32,7 @@ def test_bounds_are_means_over_worlds_that_differ_and_have_each_agents_delta(sce
     assert list(found) == ["d-gpucb", "careful", "gp-ucb"]
 
     def bounds(trial, delta):
-        seed = bridges.as_int(bridges.stream(7, trial, "world"))
+        seed = bridges.as_int(bridges.seed_sequence(7, trial, "world"))
         world = simulators.make("synthetic", groups=2, points=40, noise_variance=0.05, seed=seed)
         return regret_bounds(
             bridges.known_prior(world),

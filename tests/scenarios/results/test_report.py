@@ -100,7 +100,7 @@ def test_a_unit_is_shown_where_there_is_one(told):
 
 def test_held_out_seeds_without_a_result_are_counted(told):
     study, text = told(options="fails = 0.3")
-    objective = [one["value"]["held_out"]["objective"] for one in study.recommendations()]
+    objective = [one.held_out.objective for one in study.recommendations()]
     lost = sum(value is None for values in objective for value in values)
     assert 0 < lost < 80
     assert f"the same for all agents of a trial; no result on {lost} of 80." in text

@@ -74,9 +74,9 @@ def test_only_finished_trials_count_in_totals_gains_and_curves(unfinished):
         assert row["average_regret"] == interval(total / ROUNDS)
         assert row["seconds_a_round"] == interval(table(study, label, "seconds").mean(axis=1))
         simple = [
-            one["simple_regret"]
+            one.simple_regret
             for one in study.recommendations()
-            if one["agent"] == label and one["rounds"] == ROUNDS
+            if one.agent == label and one.rounds == ROUNDS
         ]
         assert len(simple) == 5 and row["simple_regret"] == interval(simple)
         gain = 100 * np.mean(theirs - total) / np.mean(theirs)
@@ -116,9 +116,9 @@ def test_a_maximised_objective_of_unknown_regret_is_totalled_with_failed_rounds_
         gain = 100 * apart.mean() / abs(totals["gp-ucb"].mean())
         assert row["gain_over_gp_ucb_percent"]["mean"] == pytest.approx(gain)
         again = [
-            np.mean([value for value in one["value"]["held_out"]["objective"] if value is not None])
+            np.mean([value for value in one.held_out.objective if value is not None])
             for one in study.recommendations()
-            if one["agent"] == label and one["rounds"] == ROUNDS
+            if one.agent == label and one.rounds == ROUNDS
         ]
         assert len(again) == 5 and row["simulated_again"] == interval(again)
     rounds = table(study, "random", "objective")
@@ -131,11 +131,11 @@ def test_a_maximised_objective_of_unknown_regret_is_totalled_with_failed_rounds_
 @pytest.mark.parametrize("environment", ["valley", "hill.py:Hill"])
 def test_the_typical_advice_is_that_of_the_median_trial(unfinished, environment, finished):
     study = unfinished(finished, environment=environment, samples=0)
-    found = [one for one in study.recommendations() if one["agent"] == "random" and one["rounds"] == ROUNDS]
+    found = [one for one in study.recommendations() if one.agent == "random" and one.rounds == ROUNDS]
     worth = [
-        one["expected"]
+        one.expected
         if environment == "valley"
-        else -np.mean([value for value in one["value"]["held_out"]["objective"] if value is not None])
+        else -np.mean([value for value in one.held_out.objective if value is not None])
         for one in found
     ]
     middle = 2 if len(finished) == 5 else 1  # of an even number, the better of the middle two

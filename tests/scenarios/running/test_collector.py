@@ -22,7 +22,7 @@ def collector(tmp_path):
 
 
 def rounds(collector, trial=1, agent="a"):
-    return [one["round"] for one in collector._store.history(trial, agent)]
+    return [one.round for one in collector._store.history(trial, agent)]
 
 
 def wait_until(condition):
@@ -35,16 +35,16 @@ def wait_until(condition):
 def test_who_claims_a_trial_takes_it_from_the_worker_before(collector):
     lost, heir = (WorkerSink(collector.address, collector.key) for _ in range(2))
     assert lost.claim(1, "a") == []
-    lost.put({"round": a_round(round=1)})
+    lost.put(a_round(round=1))
     wait_until(lambda: rounds(collector) == [1])
-    assert [one["round"] for one in heir.claim(1, "a")] == [1]
+    assert [one.round for one in heir.claim(1, "a")] == [1]
     with pytest.raises(DriverGone):
         for _ in range(1000):  # it notices by its next rounds, none of which is stored
-            lost.put({"round": a_round(round=2, objective=-1.0)})
+            lost.put(a_round(round=2, objective=-1.0))
             time.sleep(0.01)
-    heir.put({"round": a_round(round=2, objective=1.0)})
+    heir.put(a_round(round=2, objective=1.0))
     wait_until(lambda: rounds(collector) == [1, 2])
-    assert collector._store.history(1, "a")[1]["objective"] == 1.0 and collector.error is None
+    assert collector._store.history(1, "a")[1].objective == 1.0 and collector.error is None
 
 
 def test_workers_are_told_to_stop(collector):
@@ -65,7 +65,7 @@ def test_a_stranger_is_not_let_in_and_keeps_nobody_waiting(collector, greeting):
         WorkerSink(collector.address, b"another key").claim(1, "a")
     worker = WorkerSink(collector.address, collector.key)
     assert worker.claim(1, "a") == []
-    worker.put({"round": a_round()})
+    worker.put(a_round())
     wait_until(lambda: rounds(collector) == [1])
     silent.close()
     stranger.close()

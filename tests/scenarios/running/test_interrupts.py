@@ -34,9 +34,9 @@ def test_ctrl_c_once_loses_no_round_in_flight(jobs, faulty, tmp_path):
     kept = Study(out).rounds()
     assert len(kept) == lines(log) == 3 + jobs  # every step that began is a round that is stored
     assert f"{len(kept)} rounds are stored" in error and "--resume" in error
-    whole = run(load(path, {"rounds": max(one["round"] for one in kept)}), out=tmp_path / "whole.sqlite")
-    values = {(one["trial"], one["round"]): one["outcomes"] for one in whole.rounds()}
-    assert all(values[one["trial"], one["round"]] == one["outcomes"] for one in kept)
+    whole = run(load(path, {"rounds": max(one.round for one in kept)}), out=tmp_path / "whole.sqlite")
+    values = {(one.trial, one.round): one.outcomes for one in whole.rounds()}
+    assert all(values[one.trial, one.round] == one.outcomes for one in kept)
 
 
 @pytest.mark.parametrize("jobs", JOBS)

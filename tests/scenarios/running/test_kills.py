@@ -12,18 +12,18 @@ import pytest
 from studies import FLU, assert_same
 
 from scenarios import load, run
-from scenarios.running.progress import Silent
+from scenarios.running.progress import Progress
 from scenarios.study.study import Study
 
 
-class Telling(Silent):
+class Telling(Progress):
     """Tells of every stored round through a pipe, as soon as the run knows of it."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
 
     def seen(self, record):
-        os.write(self._pipe, f"{record['trial']}/{record['agent']}/{record['round']} ".encode())
+        os.write(self._pipe, f"{record.trial}/{record.agent}/{record.round} ".encode())
 
 
 def killed(work: Callable[[int], object], after: float) -> tuple[bool, set[str]]:
@@ -48,7 +48,7 @@ def killed(work: Callable[[int], object], after: float) -> tuple[bool, set[str]]
 
 
 def stored(path: Path) -> set[str]:
-    return {f"{one['trial']}/{one['agent']}/{one['round']}" for one in Study(path).rounds()}
+    return {f"{one.trial}/{one.agent}/{one.round}" for one in Study(path).rounds()}
 
 
 @pytest.mark.parametrize(("least", "studies"), [(4, 1), pytest.param(50, 2, marks=pytest.mark.slow)])

@@ -4,10 +4,11 @@ import io
 import time
 
 import pytest
+from studies import a_round
 
 from scenarios.running.progress import PlainLines
 
-ROUND = {"status": "ok", "agent": "random", "objective": 1.0, "expected": None}
+ROUND = a_round(status="ok", agent="random", objective=1.0, expected=None)
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def lines(clock, times, total):
     """Show rounds that come at some times, and return the lines between the first and the last."""
     out = io.StringIO()
     shown = PlainLines(out, every=0.0)
-    shown.start("s", total, 0, "minimize")
+    shown.start("s", total, 0, -1.0)
     for moment in times:
         clock[0] = 1000.0 + moment
         shown.seen(ROUND)
@@ -40,12 +41,12 @@ def test_the_pace_is_that_of_the_later_rounds(clock):
     assert "0:30 left" in lines(clock, cheap + costly, total=60)[-1]
 
 
-@pytest.mark.parametrize(("sense", "best"), [("minimize", "random 1.000"), ("maximize", "random 5.000")])
-def test_the_best_is_told_in_the_objectives_sense_and_noise_free_where_that_is_known(clock, sense, best):
+@pytest.mark.parametrize(("sign", "best"), [(-1.0, "random 1.000"), (1.0, "random 5.000")])
+def test_the_best_is_told_in_the_objectives_sense_and_noise_free_where_that_is_known(clock, sign, best):
     shown = PlainLines(out := io.StringIO(), every=0.0)
-    shown.start("s", 9, 0, sense)
+    shown.start("s", 9, 0, sign)
     for value, expected, status in ((3, 2, "ok"), (-9, 5, "ok"), (9, 1, "ok"), (0, None, "failed")):
-        shown.seen({"status": status, "agent": "random", "objective": value, "expected": expected})
+        shown.seen(ROUND._replace(status=status, objective=value, expected=expected))
     assert out.getvalue().splitlines()[-1].endswith(f"1 failed, best so far: {best}")
 
 
@@ -55,7 +56,7 @@ def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
     monkeypatch.setattr("scenarios.running.progress._SLOW", 0.0)
     out = io.StringIO()
     shown = PlainLines(out)
-    shown.start("s", 1, 0, "minimize")
+    shown.start("s", 1, 0, -1.0)
     shown.seen(ROUND)
     shown._ending.join(5)
     assert "all rounds are stored; recommending" in out.getvalue()
@@ -65,7 +66,7 @@ def test_after_the_last_round_it_says_what_goes_on(clock, monkeypatch):
 def test_a_display_serves_several_runs(clock):
     shown = PlainLines(out := io.StringIO(), every=0.0)
     for name, stored in (("first", 0), ("second", 3)):
-        shown.start(name, stored + 2, stored, "minimize")
+        shown.start(name, stored + 2, stored, -1.0)
         shown.seen(ROUND)
         shown.seen(ROUND)
         shown.stop()

@@ -196,8 +196,8 @@ def test_a_new_world_each_trial_has_its_own_kernels_and_optimum(scenario_file, t
     path = scenario_file(new_world="true", agents='["gp-ucb", "uniform"]', trials=3)
     study = run(load(path), out=tmp_path / "s.sqlite")
     assert sorted(study.worlds) == ["1", "2", "3"]
-    assert len({world["seed"] for world in study.worlds.values()}) == 3
-    assert len({study.optimum(trial)["policy"][0] for trial in (1, 2, 3)}) == 3
+    assert len({world.seed for world in study.worlds.values()}) == 3
+    assert len({study.optimum(trial).policy[0] for trial in (1, 2, 3)}) == 3
     assert study.to_dataframe()["regret"].min() > -1e-9
     assert_same(run(load(path), out=tmp_path / "t.sqlite"), study)
 
@@ -212,6 +212,6 @@ def test_an_agent_may_have_its_own_settings_and_kernel(scenario_file, tmp_path):
     own, bold = 'label = "own kernel", kernel = "own"', 'label = "bold", beta = 50'
     agents = f'["gp-ucb", {{ name = "gp-ucb", {own} }}, {{ name = "gp-ucb", {bold} }}]'
     study = run(load(scenario_file(agents=agents, trials=1)), out=tmp_path / "s.sqlite")
-    assert sorted(study.worlds["all"]["priors"]) == ["groups", "own"]
+    assert sorted(study.worlds["all"].priors) == ["groups", "own"]
     paths = study.to_dataframe().pivot(index="round", columns="agent", values="x_x")
     assert (paths["bold"] - paths["gp-ucb"]).abs().max() > 1e-6

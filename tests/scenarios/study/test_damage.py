@@ -48,7 +48,7 @@ def test_what_can_be_read_of_a_damaged_study_is_read_with_a_warning(sound, broke
     assert (
         0.5 * len(whole) < sum(one in whole for one in kept) < len(whole)
     )  # two or three pages of 13 are lost
-    assert len(kept) == len({(one["trial"], one["agent"], one["round"]) for one in kept})
+    assert len(kept) == len({(one.trial, one.agent, one.round) for one in kept})
     assert len((tmp_path / "s.csv").read_text().splitlines()) == len(kept) + 1
 
 

@@ -19,7 +19,7 @@ def test_shares_join_to_the_whole(scenario_file, policyloop, whole, tmp_path):
     path, parts = scenario_file(trials=3), [tmp_path / "1.sqlite", tmp_path / "2.sqlite"]
     for k, part in enumerate(parts, start=1):
         assert policyloop("run", path, "--share", f"{k}/2", "--out", part, "--quiet")[0] == 0
-    assert {one["trial"] for one in Study(parts[0]).rounds()} == {1, 3}
+    assert {one.trial for one in Study(parts[0]).rounds()} == {1, 3}
     out = tmp_path / "s.sqlite"
     code, text, _ = policyloop("merge", *parts, "--out", out)
     assert code == 0 and text.strip() == str(out)
@@ -36,7 +36,7 @@ def test_agents_rounds_and_overlaps_join_too(scenario_file, whole, tmp_path):
     two = run(load(path, {"agents": ["gp-ucb", "d-gpucb"], "trials": 2}), out=tmp_path / "2.sqlite")
     joined = merge([one.path, two.path], tmp_path / "s.sqlite")
     assert (joined.scenario.rounds, joined.scenario.trials) == (4, 3)
-    assert len(joined.rounds()) == len({(r["trial"], r["agent"], r["round"]) for r in joined.rounds()})
+    assert len(joined.rounds()) == len({(r.trial, r.agent, r.round) for r in joined.rounds()})
     ended = run(load(path), out=joined.path, resume=True)
     assert sorted(map(str, results(ended)[1])) == sorted(map(str, results(whole)[1]))
 

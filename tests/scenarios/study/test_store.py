@@ -24,8 +24,8 @@ def test_floats_and_missing_values_come_back_exactly(tmp_path):
     with Store(tmp_path / "s") as store:
         store.add([a_round(), a_round(round=2, row=7, noise_variance=[1e-300, 0.1])])
         first, second = read_rounds(store.read())
-    assert first == {**a_round(), "outcomes": [math.pi, None], "objective": None}
-    assert second["noise_variance"] == [1e-300, 0.1] and second["row"] == 7
+    assert first == a_round(outcomes=[math.pi, None], objective=None)
+    assert second.noise_variance == [1e-300, 0.1] and second.row == 7
 
 
 def test_a_round_is_never_overwritten(tmp_path):
@@ -70,7 +70,7 @@ def test_failed_rounds_are_marked_have_no_objective_and_are_charged_their_regret
     assert failed["round"].unique().tolist() == [2, 4] and len(failed) == 8
     assert failed[["objective", "y_left", "y_right"]].isna().all(axis=None)
     assert (failed["regret"] >= 0).all()
-    assert len(study.failures) == 8 and "the pump broke" in study.failures[1]["error"]
+    assert len(study.failures) == 8 and "the pump broke" in study.failures[1].error
 
 
 def test_regret_is_the_distance_to_the_known_optimum(study):
@@ -78,7 +78,7 @@ def test_regret_is_the_distance_to_the_known_optimum(study):
     by_hand = ((frame[["x_x"]].to_numpy() - [0.2, 0.8]) ** 2 + 1).sum(axis=1)
     assert np.allclose(frame["expected"], by_hand, rtol=1e-12)
     assert np.allclose(frame["regret"], by_hand - 2.18, atol=1e-9)
-    assert study.optimum(1)["policy"] == pytest.approx([0.5], abs=1e-5)
+    assert study.optimum(1).policy == pytest.approx([0.5], abs=1e-5)
     sums = frame.groupby(["trial", "agent"])["regret"].sum().sort_index()
     last = frame[frame["round"] == 5].set_index(["trial", "agent"])["cumulative_regret"].sort_index()
     assert np.allclose(sums, last)
@@ -109,10 +109,10 @@ def test_export_refuses_another_ending(study, tmp_path):
 
 def test_a_recommendation_holds_prediction_and_truth(study):
     advice = study.recommendations()
-    assert [(one["trial"], one["agent"]) for one in advice] == [
+    assert [(one.trial, one.agent) for one in advice] == [
         (1, "random"), (1, "uniform"), (2, "random"), (2, "uniform"),
     ]  # fmt: skip
     for one in advice:
-        x = one["value"]["policy"][0]
-        assert one["expected"] == pytest.approx((x - 0.2) ** 2 + (x - 0.8) ** 2 + 2)
-        assert one["simple_regret"] == pytest.approx(one["expected"] - 2.18, abs=1e-9)
+        x = one.policy[0]
+        assert one.expected == pytest.approx((x - 0.2) ** 2 + (x - 0.8) ** 2 + 2)
+        assert one.simple_regret == pytest.approx(one.expected - 2.18, abs=1e-9)

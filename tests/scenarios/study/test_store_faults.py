@@ -258,5 +258,5 @@ def test_a_clock_that_is_set_back_changes_nothing(scenario_file, whole, tmp_path
     connection.close()
     assert_same(study, whole)
     assert_same(Study(out), whole)
-    times = [one[name] for one in study.rounds() for name in ("seconds", "step_seconds")]
+    times = [seconds for one in study.rounds() for seconds in (one.seconds, one.step_seconds)]
     assert min(times) >= 0 and max(times) < 60

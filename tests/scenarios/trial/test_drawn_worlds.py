@@ -40,17 +40,17 @@ def study(scenario_file, tmp_path):
 def test_a_trials_world_follows_from_its_seed_and_its_prior_is_the_one_it_was_drawn_from(study):
     optima = set()
     for trial in (1, 2):
-        seed = bridges.as_int(bridges.stream(7, trial, "world"))
+        seed = bridges.as_int(bridges.seed_sequence(7, trial, "world"))
         world = simulators.make("synthetic", groups=3, points=60, seed=seed)
         stored = study.worlds[str(trial)]
-        assert stored["seed"] == seed
-        prior = Prior.from_dict(stored["priors"]["groups"])
+        assert stored.seed == seed
+        prior = Prior.from_dict(stored.priors["groups"])
         assert [kernel.length_scale for kernel in prior.kernels] == [k.length_scale for k in world.kernels]
         assert prior.noise_variances.tolist() == world.noise_variances.tolist() and prior.means == [0, 0, 0]
         total = world.expected(np.arange(60)).sum(axis=1)
         optimum = study.optimum(trial)
-        assert optimum["row"] == total.argmax() and optimum["value"] == pytest.approx(total.max())
-        optima.add(optimum["value"])
+        assert optimum.row == total.argmax() and optimum.value == pytest.approx(total.max())
+        optima.add(optimum.value)
     assert len(optima) == 2
     frame = study.to_dataframe()
     assert (frame["regret"] >= -1e-12).all() and frame["regret"].max() > 0
@@ -68,7 +68,7 @@ def test_samples_on_the_command_line_take_the_place_of_the_worlds_own_kernels(sc
     assert learned.prior.source == "samples" and learned.prior.samples == 20
     study = run(learned, out=tmp_path / "s.sqlite")
     world = build_environment(learned, 1)
-    prior = Prior.from_dict(study.worlds["1"]["priors"]["groups"])
+    prior = Prior.from_dict(study.worlds["1"].priors["groups"])
     assert prior.kernels[0] != world.kernels[0] and prior.kernels[0].theta.size > 0
     assert load(path).prior.given and not load(path, {"samples": 0}).prior.given
     rounds = scenario_file(TEXT.replace('"environment"', '"rounds"'))

@@ -67,7 +67,7 @@ def test_samples_and_held_out_seeds_that_fail_are_left_out(sick, policyloop, fau
     assert len(study.to_dataframe()) == 8
     assert "of 40 samples failed and are left out; the last: " in caplog.text and words in caplog.text
     for one in study.recommendations():
-        again = one["value"]["held_out"]["objective"]
+        again = one.held_out.objective
         assert 0 < sum(value is None for value in again) < len(again)
         assert np.isfinite([value for value in again if value is not None]).all()
 
@@ -98,7 +98,7 @@ def test_a_model_that_always_fails_is_not_waited_for_on_every_held_out_seed(
     code, _, _ = policyloop("run", path, "--quiet", "--rounds", 2, "--agents", "random")
     (advice,) = Study("sick.study.sqlite").recommendations()
     assert code == 1
-    assert advice["value"]["held_out"]["objective"] == [None] * 10
+    assert advice.held_out.objective == [None] * 10
     assert len((tmp_path / "steps").read_text()) == 2 + 3
 
 

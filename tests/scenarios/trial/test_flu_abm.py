@@ -42,12 +42,12 @@ def study(tmp_path_factory):
 def test_a_recommendation_is_simulated_again_on_the_same_held_out_seeds_for_all_agents(study):
     town = simulators.make("flu-abm", persons=500, noise_variance=0.002)
     for advice in study.recommendations():
-        again = advice["value"]["held_out"]
-        for i, outcomes in enumerate(again["outcomes"]):
-            town.reset(bridges.as_int(bridges.stream(5, advice["trial"], "held-out", i)))
-            assert town.step(advice["value"]["policy"]).values.tolist() == outcomes
-        assert again["objective"] == pytest.approx(np.sum(again["outcomes"], axis=1))
-        assert len(again["objective"]) == 3
+        again = advice.held_out
+        for i, outcomes in enumerate(again.outcomes):
+            town.reset(bridges.as_int(bridges.seed_sequence(5, advice.trial, "held-out", i)))
+            assert town.step(advice.policy).values.tolist() == outcomes
+        assert again.objective == pytest.approx(np.sum(again.outcomes, axis=1))
+        assert len(again.objective) == 3
 
 
 def test_agents_are_compared_by_paired_differences(study):
@@ -57,10 +57,7 @@ def test_agents_are_compared_by_paired_differences(study):
     low, high = stats.ttest_1samp(difference, 0).confidence_interval(0.95)
     expected = {"mean": difference.mean(), "low": low, "high": high}
     assert table["current"]["difference_from_gp_ucb"] == pytest.approx(expected)
-    again = {
-        (one["agent"], one["trial"]): np.mean(one["value"]["held_out"]["objective"])
-        for one in study.recommendations()
-    }
+    again = {(one.agent, one.trial): np.mean(one.held_out.objective) for one in study.recommendations()}
     apart = [again["current", trial] - again["gp-ucb", trial] for trial in (1, 2)]
     assert table["current"]["simulated_again_difference"]["mean"] == pytest.approx(np.mean(apart))
     assert table["d-gpucb"]["cumulative_regret"] == {"mean": None, "low": None, "high": None}

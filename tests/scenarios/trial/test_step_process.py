@@ -33,10 +33,10 @@ def test_a_step_that_fails_costs_its_round_alone(fault, limits, words, faulty, t
     healthy = run(load(faulty(rounds=rounds)), out=tmp_path / "healthy.sqlite")
     path = faulty(limits, rounds=rounds, options=f'fault = "{fault}"')
     study = run(load(path), out=tmp_path / "s.sqlite")
-    failed = [one["round"] for one in study.failures]
+    failed = [one.round for one in study.failures]
     assert failed == ([2] if fault == "hang" else [2, 4])
-    assert all(words in one["error"] and "\n" not in one["error"] for one in study.failures)
-    rest = [[one for one in results(which)[1] if one["round"] not in failed] for which in (study, healthy)]
+    assert all(words in one.error and "\n" not in one.error for one in study.failures)
+    rest = [[one for one in results(which)[1] if one.round not in failed] for which in (study, healthy)]
     assert rest[0] == rest[1]
 
 

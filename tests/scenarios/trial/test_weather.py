@@ -8,8 +8,8 @@ import pytest
 from scenarios import Study, UserError, load, run
 from scenarios.figures.plot import plot
 from scenarios.figures.station_map import has_map, station_map, unwrapped
-from scenarios.trial.check import check
 from scenarios.trial.trial import replay
+from scenarios.trial.world import World
 
 TEXT = """
 name = "places"
@@ -38,7 +38,7 @@ def study(scenario_file, tmp_path):
 
 
 def test_aggregate_agents_get_a_kernel_of_the_composed_values(study):
-    priors = study.worlds["1"]["priors"]
+    priors = study.worlds["1"].priors
     assert set(priors) == {"groups", "own"}
     assert len(priors["groups"]["kernels"]) == 3 and len(priors["own"]["kernels"]) == 1
     assert 30 < priors["own"]["means"][0] < 90  # degF, while the groups' temperature is in K
@@ -53,21 +53,21 @@ def test_propagation_of_one_agent_is_its_own(study):
 
 def test_diffusion_kernel_is_chosen_by_one_option(scenario_file, tmp_path):
     study = run(places(scenario_file, family="diffusion"), out=tmp_path / "s.sqlite")
-    kernel = study.worlds["1"]["priors"]["groups"]["kernels"][0]
+    kernel = study.worlds["1"].priors["groups"]["kernels"][0]
     assert kernel["k2"]["class"] == "DiffusionKernel" and kernel["k2"]["beta"] > 0
     text = TEXT.format(environment="flu-ode", family="diffusion")
     with pytest.raises(UserError, match="no option 'features'"):
-        check(load(scenario_file(text.replace("options = { sensors = 60, neighbours = 12 }", ""))))
+        World.of(load(scenario_file(text.replace("options = { sensors = 60, neighbours = 12 }", ""))), 1)
 
 
 def test_living_study_has_the_regret_of_the_hour_and_no_optimum_of_its_world(scenario_file, tmp_path):
     study = run(places(scenario_file, "weather-live"), out=tmp_path / "s.sqlite")
-    assert study.environment["lives"] and study.optimum(1) is None
+    assert study.environment.lives and study.optimum(1) is None
     assert (study.to_dataframe()["regret"] >= -1e-9).all()
     advice = study.recommendations()
-    assert len(advice) == 4 and all(one["simple_regret"] >= -1e-9 for one in advice)
+    assert len(advice) == 4 and all(one.simple_regret >= -1e-9 for one in advice)
     assert all(
-        kernel["k2"]["k2"]["class"] == "Matern" for kernel in study.worlds["1"]["priors"]["own"]["kernels"]
+        kernel["k2"]["k2"]["class"] == "Matern" for kernel in study.worlds["1"].priors["own"]["kernels"]
     )
 
 
@@ -79,18 +79,16 @@ def test_living_study_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(scen
     parts = run(scenario, out=tmp_path / "parts.sqlite", resume=True, jobs=2)
     untimed = [study.to_dataframe().drop(columns="seconds") for study in (whole, parts)]
     assert untimed[0].equals(untimed[1])
-    assert [one["value"] for one in whole.recommendations()] == [
-        one["value"] for one in parts.recommendations()
-    ]
+    assert whole.recommendations() == parts.recommendations()
 
 
 def test_replayed_agent_stands_where_it_stood(study):
     history = study.history(1, "d-gpucb")
     environment, agent = replay(study.scenario, 1, "d-gpucb", study.world(1), history)
-    advice = next(one for one in study.recommendations() if one["agent"] == "d-gpucb")
-    assert agent.recommend().policy == advice["value"]["row"] and agent.rounds == 6
+    advice = next(one for one in study.recommendations() if one.agent == "d-gpucb")
+    assert agent.recommend().policy == advice.row and agent.rounds == 6
     mean, deviation = agent.predict(np.arange(environment.policy_space.size))
-    assert mean[advice["value"]["row"]] == pytest.approx(advice["value"]["mean"])
+    assert mean[advice.row] == pytest.approx(advice.mean)
     assert (deviation >= 0).all()
 
 

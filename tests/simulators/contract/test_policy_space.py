@@ -1,3 +1,4 @@
+import copy
 import pickle
 
 import numpy as np
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-from simulators import PolicySpace
+from simulators import BoundedPolicySpace, FinitePolicySpace, PolicySpace
 
 W = np.array([24.0, 33.0, 15.0, 4.0, 6.0])
 LABELS = ("young", "adult", "middle", "senior", "elder")
@@ -206,6 +207,46 @@ def test_candidates_outside_the_limits_are_infeasible():
         space.check(1)
 
 
-def test_a_space_survives_pickling():
-    space = pickle.loads(pickle.dumps(treatment()))
+@pytest.mark.parametrize("again", [lambda space: pickle.loads(pickle.dumps(space)), copy.deepcopy])
+def test_a_space_survives_pickling_and_copying(again):
+    space = again(treatment())
+    assert type(space) is BoundedPolicySpace
     assert space.check(np.full(5, 14.4 / 82)) == pytest.approx(14.4 / 82)
+    space = again(finite(features=np.eye(4)))
+    assert type(space) is FinitePolicySpace
+    assert space.embed([2]).tolist() == [[0, 0, 1, 0]]
+
+
+def test_a_space_is_of_the_kind_that_its_arguments_ask_for():
+    bounded, rows = (
+        PolicySpace(["x"], [""], bounds=Bounds(0, 1), candidates=None),
+        finite(bounds=Bounds(0, 9)),
+    )
+    assert isinstance(bounded, BoundedPolicySpace) and not bounded.finite
+    assert bounded.candidates is None and bounded.size is None
+    assert isinstance(rows, FinitePolicySpace) and rows.bounds is not None
+    assert type(BoundedPolicySpace(["x"], [""], bounds=Bounds(0, 1))) is BoundedPolicySpace
+    with pytest.raises(ValueError, match="needs bounds or candidates"):
+        BoundedPolicySpace(["x"], [""])
+    with pytest.raises(ValueError, match="belong to a finite policy space"):
+        BoundedPolicySpace(["x"], [""], candidates=[[1]])
+
+
+def test_a_space_with_features_of_its_own_derives_from_one_of_the_two_kinds():
+    class Neither(PolicySpace):
+        pass
+
+    class Squared(BoundedPolicySpace):
+        def embed(self, policies):
+            return np.square(self.resolve(policies))
+
+    assert Squared(["x"], [""], bounds=Bounds(0, 2)).embed([[2.0]]).tolist() == [[4.0]]
+    with pytest.raises(TypeError, match="derives from BoundedPolicySpace or FinitePolicySpace"):
+        Neither(["x"], [""], bounds=Bounds(0, 1))
+
+
+def test_a_policy_travels_as_an_array_or_as_a_row():
+    form = vaccines().same_form([0, 1, 0, 0, 2])
+    assert form.dtype == float and form.tolist() == [0, 1, 0, 0, 2]
+    for row in (np.int64(3), np.array(3), 3.0, 3):
+        assert finite().same_form(row) == 3 and type(finite().same_form(row)) is int

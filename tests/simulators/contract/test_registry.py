@@ -1,7 +1,7 @@
 import pytest
 
 import simulators
-from simulators import FluODE, make, names, register
+from simulators import FluODE, SensorNetwork, WeatherLive, make, names, register
 
 
 def test_flu_ode_is_made_by_its_name():
@@ -76,6 +76,28 @@ def test_an_option_that_an_adapter_sets_itself_is_none_of_its_own():
     options = {"model": "mesa:Model", "policy": {"x": (0, 1)}, "outcomes": {"a": "b"}, "steps": 1}
     with pytest.raises(ValueError, match=r"'mesa' has no option 'groups'.*.accepted: (?!.*\bgroups\b)"):
         make("mesa", **options, groups=["a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "meant"),
+    [
+        ("weather", "sensor", "sensors"),
+        ("weather-live", "time_zome", "time_zone"),
+        ("weather", "rulle", "rule"),
+    ],
+)
+def test_options_that_are_passed_on_by_a_type_are_known(name, option, meant):
+    with pytest.raises(
+        ValueError, match=f"no option '{option}'; did you mean '{meant}'. .accepted: .*columns"
+    ):
+        make(name, **{option: 9})
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
+        (SensorNetwork if name == "weather" else WeatherLive)(**{option: 9})
+
+
+def test_options_that_a_network_sets_itself_are_none_of_its_own():
+    with pytest.raises(ValueError, match="'weather-live' has no option 'set_aside_share'"):
+        make("weather-live", set_aside_share=0.5)
 
 
 def test_options_that_a_class_keeps_for_itself_are_its_own(monkeypatch):

@@ -88,7 +88,7 @@ def test_a_policy_alone_and_among_others_has_the_same_bits():
 
 def test_recording_the_curve_changes_no_bit_and_its_area_is_the_sick_days():
     silent, recorded = season(), season(record=True)
-    assert silent.curve is None and silent.days is None
+    assert silent.curve.size == silent.days.size == 0
     assert np.array_equal(silent.infected_days, recorded.infected_days)
     assert recorded.days[[0, -1]].tolist() == [0.0, 200.0]
     assert np.array_equal(recorded.curve[0], INFECTED)

@@ -5,20 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.population.network import ContactNetwork, from_pairs, pairs, symmetric
-from simulators.population.pairs import choose, count, fill, within
+from simulators.population.network import ContactNetwork, pairs, symmetric
+from simulators.population.pairs import choose, count, fill, key, within
 
 GROUPS = ("young", "old")
+
+
+def layer(N, first, second):
+    return symmetric(N, key(np.array(first), np.array(second), N))
 
 
 @pytest.fixture(scope="module")
 def small():
     """Five persons: 0, 1 young, 2, 3, 4 old; a household of 0, 1, 2 and a team of 2, 3."""
-    layers = {
-        "household": (np.array([1, 0, 2]), np.array([0, 2, 1])),
-        "work": (np.array([3, 1]), np.array([2, 2])),
-    }
-    return from_pairs(layers, np.array([0, 0, 1, 1, 1]), GROUPS, {"household": 1.0, "work": 0.5})
+    layers = {"household": layer(5, [1, 0, 2], [0, 2, 1]), "work": layer(5, [3, 1], [2, 2])}
+    return ContactNetwork(layers, {"household": 1.0, "work": 0.5}, np.array([0, 0, 1, 1, 1]), GROUPS)
 
 
 @st.composite
@@ -32,15 +33,15 @@ def pair_sets(draw):
 @given(pair_sets())
 def test_a_layer_is_the_symmetric_matrix_of_its_pairs(given_pairs):
     N, ends = given_pairs
-    layer = symmetric(N, ends[:, 0], ends[:, 1])
+    matrix = layer(N, ends[:, 0], ends[:, 1])
     dense = np.zeros((N, N), dtype=int)
     for a, b in ends:
         dense[a, b] += 1
         dense[b, a] += 1
-    assert np.array_equal(layer.toarray(), dense)
-    assert layer.indices.dtype == layer.indptr.dtype == np.int32 and layer.dtype == np.int8
-    assert all(np.all(np.diff(row) > 0) for row in np.split(layer.indices, layer.indptr[1:-1]))
-    low, high = pairs(layer)
+    assert np.array_equal(matrix.toarray(), dense)
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32 and matrix.dtype == np.int8
+    assert all(np.all(np.diff(row) > 0) for row in np.split(matrix.indices, matrix.indptr[1:-1]))
+    low, high = pairs(matrix)
     found = {*zip(low.tolist(), high.tolist(), strict=True)}
     assert found == {(min(a, b), max(a, b)) for a, b in ends.tolist()}
     assert len(low) == len(ends)
@@ -54,7 +55,7 @@ def test_contacts_are_means_over_the_persons_of_a_group(small):
 
 
 def test_a_group_with_nobody_has_no_contacts():
-    network = from_pairs({"work": (np.array([0]), np.array([1]))}, np.array([1, 1]), GROUPS)
+    network = ContactNetwork({"work": layer(2, [0], [1])}, {"work": 1.0}, np.array([1, 1]), GROUPS)
     assert network.contacts("work").tolist() == [[0, 0], [0, 1]]
 
 

@@ -221,7 +221,7 @@ def test_two_values_at_one_place_need_noise(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "nsw"}, "rule='nsw' must be one of 'nws', 'paper' "),
+        ({"rule": "nsw"}, "rule='nsw' must be one of 'nws', 'paper'; did you mean 'nws'"),
         ({"features": "map"}, "features='map' must be one of"),
         ({"neighbours": 0}, "neighbours=0 must be a whole number >= 1"),
         ({"set_aside_share": 1.0}, "set_aside_share=1.0 must be >= 0 and < 1"),

@@ -9,7 +9,8 @@ import pytest
 from simulators import FluODE
 from simulators.flu.season.model import FluModel
 from simulators.population import survey
-from simulators.population.network import from_pairs
+from simulators.population.network import ContactNetwork, symmetric
+from simulators.population.pairs import key
 from simulators.population.population import Population, build_population
 
 MISTRY = survey.CONTACTS["mistry-2021-oregon"][5]
@@ -22,6 +23,7 @@ def town(group, *pairs, layer="community"):
     group = np.array(group, dtype=np.int8)
     ends = np.array(pairs, dtype=np.int32).reshape(-1, 2)
     nowhere = np.full(len(group), -1, dtype=np.int32)
+    contacts = symmetric(len(group), key(ends[:, 0], ends[:, 1], len(group)))
     return Population(
         age=np.array([10, 30, 55, 67, 75], dtype=np.int8)[group],
         group=group,
@@ -29,7 +31,7 @@ def town(group, *pairs, layer="community"):
         household=np.zeros(len(group), dtype=np.int32),
         school_class=nowhere,
         workplace=nowhere,
-        network=from_pairs({layer: (ends[:, 0], ends[:, 1])}, group, GROUPS),
+        network=ContactNetwork({layer: contacts}, {layer: 1.0}, group, GROUPS),
     )
 
 
@@ -267,7 +269,7 @@ def test_two_seasons_with_one_seed_differ_less_than_two_with_different_seeds(sma
         ({"susceptibility": 0}, r"r0=1.67 is out of reach: with susceptibility \[0.0, .* it must be 0"),
         ({"latent_period": -2}, "latent_period=-2 must be"),
         ({"infectious_period": 0}, "infectious_period=0 must be"),
-        ({"vaccine": "leakey"}, "nearest: 'leaky'"),
+        ({"vaccine": "leakey"}, "did you mean 'leaky'"),
         ({"vaccination_day": -1}, "vaccination_day=-1 must be a whole number >= 0"),
         ({"school_closure": -1}, "school_closure=-1 must be a finite number >= 0"),
         ({"closure_day": 0}, "closure_day=0 must be a whole number >= 1"),

@@ -8,15 +8,22 @@ from simulators.flu.season.durations import durations, geometric
 from simulators.flu.season.next_generation import reproduction_number, transmission_rate
 from simulators.flu.season.transmission import ContactRows, EventCalendar, HazardClock, contact_rows
 from simulators.population.draws import limits, smallest, uniforms, words
-from simulators.population.network import from_pairs
+from simulators.population.network import ContactNetwork, symmetric
+from simulators.population.pairs import key
 
 GROUPS = ("a", "b")
 
 
+def network(N, first, second, *layers):
+    """N persons of one group who meet in the same pairs in every layer."""
+    pairs = symmetric(N, key(first, second, N))
+    weights = dict.fromkeys(layers, 1.0)
+    return ContactNetwork(dict.fromkeys(layers, pairs), weights, np.zeros(N, dtype=np.int8), GROUPS)
+
+
 def star(leaves):
     """One person who meets all others, and nobody else meets anybody."""
-    ends = np.zeros(leaves, dtype=np.int32), np.arange(1, leaves + 1, dtype=np.int32)
-    return from_pairs({"only": ends}, np.zeros(leaves + 1, dtype=np.int8), GROUPS)
+    return network(leaves + 1, np.zeros(leaves, dtype=np.int32), np.arange(1, leaves + 1), "only")
 
 
 def infections(hazard, length, leaves=20_000, key=1):
@@ -159,8 +166,7 @@ def test_draws_of_one_infector_do_not_depend_on_who_else_is_infectious():
     rng = np.random.default_rng(1)
     first, second = np.triu_indices(60, 1)
     keep = rng.random(len(first)) < 0.4
-    ends = first[keep].astype(np.int32), second[keep].astype(np.int32)
-    rows = ContactRows(from_pairs({"x": ends, "y": ends}, np.zeros(60, dtype=np.int8), GROUPS))
+    rows = ContactRows(network(60, first[keep], second[keep], "x", "y"))
     clock, keys = HazardClock(np.full((2, 1, 20), 0.1)), words(np.uint64(9), np.arange(60))
     kind = np.zeros(60, dtype=np.int8)
     infectors, begin, end = np.array([3, 8, 50]), np.array([2, 2, 3]), np.array([6, 9, 5])

@@ -1,0 +1,188 @@
+"""What an agent believes: its prior, the posterior given all that it was told, and where policies failed.
+
+Time is an input of the kernels where the world lives on while it is asked: an old reading then says less of
+the coming hour. Whoever asks what is believed says of which time.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from optimizer.acquisition.draws import CandidateDraws
+from optimizer.acquisition.search import Model
+from optimizer.agents.agent import CREDIBLE
+from optimizer.agents.history import History, Told
+from optimizer.agents.settings import AgentSettings
+from optimizer.arrays import Array, Policies
+from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.kernels.composed import joined_features
+from optimizer.posterior.candidates import CandidatePosterior
+from optimizer.posterior.decomposed_gp import DecomposedGP
+from optimizer.posterior.inputs import as_variances, prior_mean_at
+from optimizer.prior.learning import learn_prior
+from optimizer.prior.prior import Prior
+from optimizer.space.search_space import FiniteSpace, SearchSpace
+
+
+class Belief:
+    """The Gaussian processes of an agent: one a group, or one of the composed value (J = 1).
+
+    Parameters
+    ----------
+    space : SearchSpace
+        Whose policies are told.
+    composition : BaseComposition
+        Of what is modelled: the groups', or that of the objective alone.
+    settings : AgentSettings
+        The prior, or the family from which one is learned; the seed; whether time is an input; storage.
+    groups : Composition, optional
+        Where the composed value is modelled and `settings.prior` is of its groups: their composition.
+    drawing : bool, default False
+        Whether the acquisition draws from the posterior.
+
+    Attributes
+    ----------
+    prior : Prior or None
+        None until one is given or learned.
+    model : DecomposedGP, CandidatePosterior or None
+        The posterior of Algorithm 1, for a world that does not live; see `at`.
+    history : History
+        All that was told.
+    design_size : int
+        Observations from which a prior is first learned.
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        composition: BaseComposition,
+        settings: AgentSettings,
+        *,
+        groups: Composition | None = None,
+        drawing: bool = False,
+    ) -> None:
+        self.space = space
+        self.composition = composition
+        self.settings = settings
+        self.design_size = max(5, 2 * space.d)
+        none: Policies = np.empty(0, dtype=np.int64) if space.finite else np.empty((0, space.d))
+        self.history = History(none, composition.groups)
+        self.prior: Prior | None = None
+        self.model: Model | None = None
+        self.draws: CandidateDraws | None = None
+        self._drawing = drawing
+        self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
+        prior = settings.prior
+        self._learn_at = self.design_size if prior is None else None
+        if prior is not None:
+            if groups is not None:
+                self._groups = groups, prior.noise_variances
+                prior = prior.composed(groups)
+            self._form(prior)
+
+    def features(self, policies: Policies, time: float | None) -> Array:
+        """What kernels see (n, p): features of policies, the time, and weights that a kernel composes by."""
+
+        def timed(policies: Policies) -> Array:
+            features = self.space.features(policies)
+            return features if time is None else np.column_stack([features, np.full(len(features), time)])
+
+        return timed(policies) if self._groups is None else joined_features(timed, self._groups[0])(policies)
+
+    def at(self, time: float | None) -> Any:
+        """The posterior at a time; where there is none, as it is."""
+        if time is None or self.model is None:
+            return self.model
+        assert isinstance(self.model, DecomposedGP)
+        return self.model.seen_by(lambda policies: self.features(policies, time))
+
+    def at_failures(self, time: float | None, *, asking: bool = True) -> Any:
+        """The posterior as a search sees it: where policies failed, it expects little.
+
+        A policy that failed has no value and teaches none, but an agent that forgot it would ask for it for
+        ever. So for the search alone it is as if every group had returned the bad end of its credible
+        interval: near what was observed that says little, elsewhere it leads away. Where failures go on while
+        asking, it is the bad end of the prior's interval, which leads away from what the model is sure of.
+        Where time goes on, a failure says nothing of the next moment.
+        """
+        model, failed = self.at(time), self.history.failed
+        if not failed or time is not None:
+            return model
+        model, lasting = copy.deepcopy(model), len(failed) - self.history.streak if asking else len(failed)
+        for i, policy in enumerate(failed):
+            at = np.asarray([policy])
+            means, variances = model.predict_groups(at)
+            spread = self._prior_variances(at, time) if i > lasting else variances
+            better = np.sign(self.composition.sign * self.composition.slopes(means, at))
+            model.observe(at, means - better * CREDIBLE * np.sqrt(spread))
+        return model
+
+    def prior_deviation(self, policies: Policies, time: float | None) -> float:
+        """Largest standard deviation of the objective at policies before any observation."""
+        assert self.prior is not None
+        means = np.stack([prior_mean_at(mean, policies) for mean in self.prior.means], axis=1)
+        variances = self._prior_variances(policies, time)
+        return float(np.sqrt(np.fmax.reduce(self.composition.moments(means, variances, policies).variance)))
+
+    def _prior_variances(self, policies: Policies, time: float | None) -> Array:
+        """Variances of the groups (n, J) before any observation."""
+        assert self.prior is not None
+        features = self.features(policies, time)
+        return np.stack([kernel.diag(features) for kernel in self.prior.kernels], axis=1)
+
+    def noise(self, policies: Policies, Y: Array, stated: ArrayLike | None) -> Array | None:
+        """Noise variances (n, J), if any are known; of a composed value sum_j g_j(x)^2 sigma_j^2."""
+        if stated is not None:
+            return as_variances(np.asarray(stated, dtype=float).reshape(Y.shape), Y.shape)
+        if self._groups is None:
+            return None
+        composition, noise = self._groups
+        return composition.variance(np.broadcast_to(noise, (len(Y), composition.groups)), policies)[:, None]
+
+    def observe(self, told: Told) -> None:
+        """The Bayesian update of every group (Algorithm 2, line 7); at times the prior is learned anew."""
+        self.history.add(told)
+        if self._learn_at is not None and self.history.suffices(self._learn_at):
+            self._learn_at = 2 * len(self.history.observed)
+            self._form(self.learn())
+            for each in self.history:
+                self._update(each)
+        elif self.model is not None:
+            self._update(told)
+
+    def learn(self) -> Prior:
+        """The prior of every group that all that was told speaks for."""
+        X = np.concatenate([self.features(told.policies, told.time) for told in self.history])
+        settings = self.settings
+        return learn_prior(
+            settings.family, X, self.history.Y, noise_variances=self.history.noise, seed=settings.seed
+        )
+
+    def _update(self, told: Told) -> None:
+        self.at(told.time).observe(told.policies, told.Y, told.noise)
+        if self.draws is not None:
+            self.draws.observe(told.policies, told.Y, told.noise)
+
+    def _form(self, prior: Prior) -> None:
+        """Begin anew from a prior, with no observation."""
+        self.prior = prior
+        parts = prior.kernels, prior.noise_variances, self.composition, prior.means
+        if isinstance(self.space, FiniteSpace) and not self.settings.context:
+            features = self.features(np.arange(self.space.size), None)
+            self.draws = CandidateDraws(prior, features) if self._drawing else None
+            self.model = CandidatePosterior(*parts, features=features, storage=self.settings.storage)
+            return
+        weighted = self._groups is not None and self._groups[0].constant_weights is None
+        embed: Callable[[Policies], Array] | None = None
+        if weighted or self.settings.context or self.space.embed is not None:
+            embed = lambda policies: self.features(policies, None)  # noqa: E731 - a function is never copied
+        self.model = DecomposedGP(*parts, embed=embed)
+
+
+def hallucinate(model: Any, policy: Any) -> None:
+    """Let a policy return its posterior mean: the variance falls, and the mean stays."""
+    at = np.asarray([policy])
+    model.observe(at, model.predict_groups(at)[0])

@@ -1,0 +1,67 @@
+"""How an agent is made: the settings that scenario files, bridges and programs give it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
+from optimizer.composition.propagation import PropagationName
+from optimizer.posterior.solved_rows import RowStorage
+from optimizer.prior.prior import Prior
+from optimizer.space.search_space import SearchSpace
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Settings of an agent; each agent takes what concerns it.
+
+    Attributes
+    ----------
+    prior : Prior, optional
+        Priors of the groups, from which agents with aggregate feedback compose theirs. Without one, an agent
+        learns it from its own rounds: the first max(5, 2 d) of them are a Sobol design, and kernels are
+        learned anew whenever the number of observations has doubled.
+    kernel : {"composed", "own"}, default "composed"
+        What `prior` is for an agent with aggregate feedback: priors of the groups, to be composed, or one of
+        the composed values. Under a general composition it has to be the latter: no general g composes
+        kernels.
+    delta, scale_down : float, default 0.1 and 5.0
+        Of the paper's beta_t: the probability with which its bounds may fail, and what divides it.
+    beta : float or "auto", default "auto"
+        A constant beta (still scaled down), or the paper's schedule for the space.
+    exploration : Exploration, optional
+        A schedule of beta_t of one's own, in place of the three before.
+    family : str, default "rbf"
+        Kernel family where the agent learns from its own rounds.
+    propagation : {"default", "bound", "delta", "sampled"}, default "default"
+        How an agent with decomposed feedback carries its posterior through a general composition (Algorithm
+        3); see `optimizer.composition.propagation`. A linear one is exact, and needs none.
+    seed : int, default 0
+        Of all that the agent draws.
+    current : policy, optional
+        Today's practice, for the agent "current".
+    context : bool, default False
+        Whether `ask` and `tell` come with a context, such as the time, which kernels see as a feature.
+    storage : RowStorage, optional
+        How the posterior over a large candidate set is stored: exact unless given.
+    """
+
+    prior: Prior | None = None
+    kernel: Literal["composed", "own"] = "composed"
+    delta: float = 0.1
+    scale_down: float = 5.0
+    beta: float | Literal["auto"] = "auto"
+    exploration: Exploration | None = None
+    family: str = "rbf"
+    propagation: PropagationName = "default"
+    seed: int = 0
+    current: Any = None
+    context: bool = False
+    storage: RowStorage | None = None
+
+    def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:
+        """The beta_t that is meant, in this space; `groups` as for `default_exploration`."""
+        if self.exploration is not None:
+            return self.exploration
+        if self.beta == "auto":
+            return default_exploration(space, self.delta, self.scale_down, groups)
+        return ConstantBeta(self.beta, self.scale_down)
