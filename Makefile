@@ -1,7 +1,7 @@
 # make demo      set up everything in .venv and learn a vaccination policy (about two minutes)
 # make test      set up everything in .venv and run the tests, but for those of faults that need long
 # make test-all  run all tests
-# make check     all tests, lint, types and the import rule
+# make check     the same tests, lint, types and the import rule
 
 PYTHON ?= python3
 VENV   := .venv

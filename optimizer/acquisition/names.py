@@ -1,6 +1,4 @@
-"""The acquisitions by name."""
-
-from typing import Literal
+"""The acquisitions by name; which agents use them, say `GP_AGENTS` in `optimizer.agents.names`."""
 
 from optimizer.acquisition.acquisition import Acquisition
 from optimizer.acquisition.improvement import ExpectedImprovement
@@ -8,9 +6,7 @@ from optimizer.acquisition.probability import ProbabilityOfImprovement
 from optimizer.acquisition.thompson import ThompsonSampling
 from optimizer.acquisition.ucb import UCB
 
-AcquisitionName = Literal["ucb", "ei", "mpi", "ts"]
-
-ACQUISITIONS: dict[AcquisitionName, type[Acquisition]] = {
+ACQUISITIONS: dict[str, type[Acquisition]] = {
     "ucb": UCB,
     "ei": ExpectedImprovement,
     "mpi": ProbabilityOfImprovement,

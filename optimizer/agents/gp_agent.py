@@ -1,8 +1,9 @@
 """The agents of the paper: a belief, an acquisition and a search space, joined by ask and tell.
 
-`GPAgent` runs Algorithm 2 (D-GPUCB) with decomposed feedback and the UCB acquisition, and with a general
-composition Algorithm 3. The other named agents differ in one of the three parts: aggregate feedback models
-the composed value (J = 1); EI, MPI and Thompson sampling replace the acquisition.
+`GPAgent` runs Algorithm 2 (D-GPUCB) with decomposed feedback and the UCB acquisition, and under a general
+composition propagated by its bounds B_j Algorithm 3; other propagations differ from it in line 4. The other
+named agents differ in one of the three parts: aggregate feedback models the composed value (J = 1); EI, MPI
+and Thompson sampling replace the acquisition. The loop over t is `bridges.Loop`'s.
 """
 
 import copy
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.acquisition.acquisition import PosteriorMean
-from optimizer.acquisition.names import ACQUISITIONS, AcquisitionName
+from optimizer.acquisition.names import ACQUISITIONS
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Recommendation
 from optimizer.agents.belief import Belief, hallucinate
@@ -42,8 +43,8 @@ class GPAgent(Agent):
         All else.
     feedback : {"decomposed", "aggregate"}
         Whether every group is observed, or the composed value alone.
-    acquisition : {"ucb", "ei", "mpi", "ts"}
-        How the next policy is picked; "ts" is Thompson sampling of every group.
+    acquisition : str
+        How the next policy is picked: a name of `ACQUISITIONS`, such as "ucb".
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class GPAgent(Agent):
         settings: AgentSettings,
         *,
         feedback: Feedback,
-        acquisition: AcquisitionName,
+        acquisition: str,
     ) -> None:
         super().__init__(name, space, composition.sign, settings.seed)
         self.feedback = feedback
@@ -96,7 +97,7 @@ class GPAgent(Agent):
         return self.belief.history.observed
 
     def ask(self, n: int = 1, context: Any = None, pending: ArrayLike | None = None) -> Policies:
-        """The policies to sample next: lines 3 to 5 of Algorithm 2 (Algorithm 3 under a general g).
+        """The policies to sample next: lines 3 to 5 of Algorithms 2 and 3.
 
         Several at once by hallucination (GP-BUCB, Desautels et al. 2014): each is chosen as if the earlier
         ones had returned their posterior mean, and so had those that are `pending`: asked for before, tried
@@ -105,10 +106,10 @@ class GPAgent(Agent):
         self._now = self._time(context)
         waiting = [] if pending is None or not np.size(pending) else list(self.as_policies(pending))
         t = self.rounds + len(waiting)
-        # Before there is a prior, a Sobol design, the same for all agents.
+        # Before there is a prior (the input of Algorithm 2), a Sobol design, the same for all agents.
         if self.belief.model is None:
             return self.space.sobol(t + n, self.seed)[t:]
-        # Line 3: all means mu_{j,t-1} and variances sigma^2_{j,t-1}.
+        # Line 3: the posterior of every group, whose mu_{j,t-1} and sigma^2_{j,t-1} the search asks for.
         model = self.belief.at_failures(self._now)
         if not self.acquisition.random and (n > 1 or waiting):
             model = copy.deepcopy(model)
@@ -117,7 +118,7 @@ class GPAgent(Agent):
         chosen: list[Any] = []
         rng = functools.cache(lambda: self.rng(len(waiting)))
         while len(chosen) < n:
-            # Line 4: mu_{t-1} and sigma^2_{t-1} of the objective, which the search reads by the composition.
+            # Line 4: the composition makes mu_{t-1} and sigma^2_{t-1} of them where the search asks, with beta_t.
             search = self._search(model, t + 1 + len(chosen), rng)
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
@@ -139,7 +140,7 @@ class GPAgent(Agent):
         """
         self._now = self._time(context)
         policies = self.as_policies(policies)
-        # Line 6: the samples of every group, and their noise.
+        # Line 6: the y_{j,t} that the environment's step has sampled, and their noise.
         Y = as_observations(observations, len(policies), self.composition.groups)
         told = Told(policies, Y, self.belief.noise(policies, Y, noise_variance), self._now)
         self.rounds += len(policies)

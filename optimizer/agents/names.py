@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from optimizer.acquisition.names import AcquisitionName
 from optimizer.agents.agent import Agent, Feedback
 from optimizer.agents.baselines import FixedAgent, RandomAgent, uniform_policy
 from optimizer.agents.gp_agent import GPAgent
@@ -15,7 +14,7 @@ from optimizer.composition.propagation import make_propagation
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import unknown_name
 
-GP_AGENTS: dict[str, tuple[Feedback, AcquisitionName]] = {
+GP_AGENTS: dict[str, tuple[Feedback, str]] = {
     "gp-ucb": ("aggregate", "ucb"),
     "ei": ("aggregate", "ei"),
     "mpi": ("aggregate", "mpi"),
@@ -24,6 +23,8 @@ GP_AGENTS: dict[str, tuple[Feedback, AcquisitionName]] = {
     "d-mpi": ("decomposed", "mpi"),
     "d-ts": ("decomposed", "ts"),
 }
+"""Feedback, and acquisition by its name in `optimizer.acquisition.names`."""
+
 BASELINES = {
     "random": "uniformly random policies",
     "uniform": "the same share to every group",

@@ -1,7 +1,8 @@
 """The composition g: how the outcomes of the groups make up the objective (Definitions 1 and 2).
 
-This is the one place where the sign is flipped: a composition is always to be maximised. The observations of
-the groups themselves are never touched, so minimising f and maximising -f are the same computation.
+This is where the optimizer takes the sign in: what a composition composes is always to be maximised. The
+observations of the groups themselves are never touched, so minimising f and maximising -f are the same
+computation; what agents say of the objective is turned back to its own sign.
 
 `Composition` is the linear one (Definition 1); any other is in `optimizer.composition.general`.
 """

@@ -7,7 +7,7 @@ variances have shape (n, J). Every propagation gives the mean and the variance o
   of, and a conservative one.
 - "delta", of first order: g(mu), and sum_j (dg/df_j)^2 var_j with the slopes at mu.
 - "sampled": the moments of samples g(mu + sd z), where the S standard normal z (S, J) are the same for every
-  policy and round. Acquisitions then read the samples themselves (`optimizer.acquisition.samples`).
+  policy and round. Acquisitions then read the samples themselves (their `score_samples`).
 
 Where g is linear and B_j its weights, "delta" and "sampled" are exact, and "bound" is J times too wide.
 """

@@ -50,6 +50,8 @@ class GroupGradients(NamedTuple):
 class DecomposedGP:
     """Algorithm 1 of the paper: a GP posterior for every group, composed by the known g.
 
+    Over a finite candidate set agents use `optimizer.posterior.candidates` in its place.
+
     Linear: mu_T(x) = sum_j g_j(x) mu_{j,T}(x) + c(x) and sigma_T^2(x) = sum_j g_j(x)^2 sigma_{j,T}^2(x).
     General: by the composition's propagation (Algorithm 3).
 

@@ -191,7 +191,7 @@ class _Prepared(NamedTuple):
     """What every prediction between two observations shares: many of them make one search.
 
     Multiplying by L^-1 is four times faster than solving with L for the hundreds of points of a search. It
-    is accurate because pivots are kept above `pivots.FLOOR`, so that L is never worse conditioned than 1e6;
+    is accurate because pivots are kept above `cholesky.FLOOR`, so that L is never worse conditioned than 1e6;
     the factor itself is extended by solving.
     """
 

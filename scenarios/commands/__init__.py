@@ -1,1 +1,1 @@
-"""The commands of policyloop, one file each."""
+"""The commands of policyloop; those that only read a study stand in one file."""
