@@ -118,8 +118,9 @@ class GPAgent(Agent):
         chosen: list[Any] = []
         rng = functools.cache(lambda: self.rng(len(waiting)))
         while len(chosen) < n:
-            # Line 4: the composition makes mu_{t-1} and sigma^2_{t-1} of them where the search asks, with beta_t.
-            search = self._search(model, t + 1 + len(chosen), rng)
+            beta = self.exploration.beta(t + 1 + len(chosen))
+            # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
+            search = self._search(model, beta, rng)
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
             if not self.acquisition.random and len(chosen) < n:
@@ -149,13 +150,13 @@ class GPAgent(Agent):
         # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}.
         self.belief.observe(told)
 
-    def _search(self, model: Any, t: int, rng: Any) -> Search:
-        """The search of round t on a posterior."""
+    def _search(self, model: Any, beta: float, rng: Any) -> Search:
+        """The search of a round on a posterior."""
         return Search(
             self.space,
             model,
             lambda: self.observed,
-            self.exploration.beta(t),
+            beta,
             rng,
             lambda policies: self.belief.prior_deviation(policies, self._now),
             self.belief.draws,
@@ -194,7 +195,7 @@ class GPAgent(Agent):
             policy = self.space.sobol(1, self.seed)[0] if best is None else best
             return Recommendation(policy, *(float("nan"),) * 3, best_observed=best, best_observed_value=value)
         cautious = self.belief.at_failures(self._now, asking=False)
-        policy = PosteriorMean().choose(self._search(cautious, self.rounds + 1, self.rng))
+        policy = PosteriorMean().choose(self._search(cautious, 0.0, self.rng))
         at = np.asarray([policy])
         model = self.belief.at(self._now)
         groups: dict[str, Array] = {}
