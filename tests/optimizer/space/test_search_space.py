@@ -68,22 +68,34 @@ def test_feasible_means_within_1e_9_relative():
 
 
 @pytest.mark.parametrize(
-    ("bounds", "constraint"),
+    ("bounds", "constraint", "words"),
     [
-        (Bounds([0.0, 1.0], [1.0, 0.0]), None),
-        (Bounds([0.0, np.nan], [1.0, 1.0]), None),
-        (Bounds([0.0, 0.0], [1.0, np.inf]), None),
-        (box(2), LinearConstraint([[1.0, 1.0]], 2.1, 3.0)),
-        (box(2), LinearConstraint([[1.0, 1.0]], 2.1, 2.1)),
-        (box(2), LinearConstraint([[1.0, 1.0], [1.0, 1.0]], [1.0, 1.2], [1.0, 1.2])),
-        (box(2), LinearConstraint([[1.0, 1.0]], 1.0, 0.5)),
-        (box(2), LinearConstraint([[1.0, 1.0, 1.0]], 0.0, 0.5)),
-        (Bounds([0.5, 0.5], [0.5, 0.5]), LinearConstraint([[1.0, 1.0]], 1.1, 1.1)),
-        (None, None),
+        (Bounds([0.0, 1.0], [1.0, 0.0]), None, "entry 1: the lower bound 1 is above the upper bound 0"),
+        (Bounds([0.0, np.nan], [1.0, 1.0]), None, "entry 1: the lower bound nan"),
+        (Bounds([0.0, 0.0], [1.0, np.inf]), None, "a finite lower and upper bound for every entry"),
+        (box(2), LinearConstraint([[1.0, 1.0]], 2.1, 3.0), "no policy meets the constraints"),
+        (box(2), LinearConstraint([[1.0, 1.0]], 2.1, 2.1), "no policy meets the constraints"),
+        (
+            box(2),
+            LinearConstraint([[1.0, 1.0], [1.0, 1.0]], [1.0, 1.2], [1.0, 1.2]),
+            "no policy meets the constraints",
+        ),
+        (
+            box(2),
+            LinearConstraint([[1.0, 1.0]], 1.0, 0.5),
+            "constraint 0: the lower bound 1 is above the upper bound 0.5",
+        ),
+        (box(2), LinearConstraint([[1.0, 1.0, 1.0]], 0.0, 0.5), "a constraint has 3 columns"),
+        (
+            Bounds([0.5, 0.5], [0.5, 0.5]),
+            LinearConstraint([[1.0, 1.0]], 1.1, 1.1),
+            "no policy meets the constraints",
+        ),
+        (None, None, "a search space needs bounds or candidates"),
     ],
 )
-def test_a_space_without_policies_is_refused_in_one_line(bounds, constraint):
-    with pytest.raises(ValueError) as error:
+def test_a_space_without_policies_is_refused_in_one_line(bounds, constraint, words):
+    with pytest.raises(ValueError, match=words) as error:
         SearchSpace(bounds, constraint)
     assert "\n" not in str(error.value)
 
