@@ -341,7 +341,8 @@ def decomposed_variance(
 ) -> Array:
     """Proposition 2 (eq. 7): variance of Algorithm 1, in the paper's matrices.
 
-    sigma_decomp^2(x) = k(x, x) - sum_l z_l^T (D_l K_l D_l)^-1 z_l. Parameters as in `entire_variance`.
+    sigma_decomp^2(x) = k(x, x) - sum_l z_l^T (D_l K_l D_l)^-1 z_l, never above `entire_variance` (Theorem 1),
+    whose parameters it takes.
 
     Raises
     ------

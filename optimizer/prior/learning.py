@@ -58,7 +58,7 @@ FAMILIES: dict[str, Callable[[Array, tuple[float, float]], Kernel]] = {
 """Kernel families by name, each from length scales (p,) and their bounds."""
 
 ON_GRAPH = "diffusion"
-"""The family that knows the graph: `graph_kernel.DiffusionKernel`."""
+"""The family that knows the graph: `optimizer.kernels.diffusion.DiffusionKernel`."""
 
 
 class MaximumAPosteriori(GaussianProcessRegressor):  # type: ignore[misc]
