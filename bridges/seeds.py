@@ -4,6 +4,8 @@ from typing import Literal
 
 import numpy as np
 
+from simulators.contract import seeds
+
 Purpose = Literal["world", "noise", "design", "agent", "samples", "optimum", "held-out"]
 PURPOSES: tuple[Purpose, ...] = ("world", "noise", "design", "agent", "samples", "optimum", "held-out")
 
@@ -32,6 +34,4 @@ def as_int(sequence: np.random.SeedSequence) -> int:
 
 def child(sequence: int | np.random.SeedSequence, *index: int) -> np.random.SeedSequence:
     """The seed sequence at a position below another, whatever was spawned before."""
-    if isinstance(sequence, int):
-        sequence = np.random.SeedSequence(sequence)
-    return np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, *index))
+    return seeds.child(seeds.as_sequence(sequence), *index)

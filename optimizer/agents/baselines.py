@@ -11,7 +11,7 @@ from optimizer.space.search_space import SearchSpace
 
 
 class ObservingAgent(Agent):
-    """Base of agents without a model of the objective: they recommend the best policy observed."""
+    """Base of agents without a model of the objective: they recommend the best policy observed, or better."""
 
     def tell(
         self,
@@ -47,7 +47,7 @@ class RandomAgent(ObservingAgent):
         return self.space.sample(n, self.rng())
 
 
-class FixedAgent(Agent):
+class FixedAgent(ObservingAgent):
     """The same policy every round, such as today's practice.
 
     Parameters
@@ -74,19 +74,9 @@ class FixedAgent(Agent):
         """The fixed policy, n times."""
         return np.repeat(self.policy, n, axis=0)
 
-    def tell(
-        self,
-        policies: ArrayLike,
-        observations: ArrayLike,
-        noise_variance: ArrayLike | None = None,
-        context: Any = None,
-    ) -> None:
-        """Count the round and collect the observed values of the fixed policy."""
-        told = self.as_policies(policies)
-        values = np.asarray(observations, dtype=float).reshape(len(told))
-        self.rounds += len(told)
-        self.note_observed(told, values)
-        same = (told == self.policy).reshape(len(told), -1).all(axis=1)
+    def note(self, policies: Policies, values: Array) -> None:
+        """Keep the observed values of the fixed policy."""
+        same = (policies == self.policy).reshape(len(policies), -1).all(axis=1)
         self._values += values[same & np.isfinite(values)].tolist()
 
     def recommend(self, context: Any = None) -> Recommendation:

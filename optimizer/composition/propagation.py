@@ -54,11 +54,11 @@ class Propagation(ABC):
     ) -> Moments:
         """Mean and variance (n,) of the signed objective."""
 
-    @abstractmethod
     def posterior(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
     ) -> Posterior:
-        """What acquisitions read."""
+        """What acquisitions read: the moments, unless a propagation knows more."""
+        return self.moments(composition, means, variances, policies)
 
     @abstractmethod
     def gradient(
@@ -75,12 +75,6 @@ class Propagation(ABC):
 
 class _AtTheMean(Propagation):
     """The mean of the objective is g at the groups' means: what "bound" and "delta" share."""
-
-    def posterior(
-        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
-    ) -> Moments:
-        """Mean and variance."""
-        return self.moments(composition, means, variances, policies)
 
     @abstractmethod
     def moment_slopes(

@@ -300,3 +300,8 @@ class Scenario(Table):
             if agent.label == label:
                 return agent
         raise KeyError(label)
+
+    def exploration_of(self, agent: AgentSpec) -> ExplorationSpec:
+        """`[exploration]`, as an entry of `agents` changes it."""
+        changes = agent.model_dump(include=set(ExplorationSpec.model_fields), exclude_none=True)
+        return self.exploration.model_copy(update=changes)

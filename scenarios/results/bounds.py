@@ -57,12 +57,8 @@ def _bounds(study: Study, environment: Environment, trial: int, spec: AgentSpec)
         raise UserError(
             f"{study.path}: no bound to draw: it needs priors of the groups, given from the start"
         )
-    explore = scenario.exploration
-    exploration = default_exploration(
-        space,
-        explore.delta if spec.delta is None else spec.delta,
-        explore.scale_down if spec.scale_down is None else spec.scale_down,
-    )
+    explore = scenario.exploration_of(spec)
+    exploration = default_exploration(space, explore.delta, explore.scale_down)
     with threadpool_limits(1):
         try:
             prior = Prior.from_dict(priors[GROUPS])

@@ -79,7 +79,6 @@ def build_agent(
     means = prior_means(scenario, environment) if prior is not None and spec.name in GP_AGENTS else None
     if prior is not None and means is not None:
         prior = means.above(prior, own=own)  # what is stored describes the discrepancy
-    explored = scenario.exploration.model_dump()
     return bridges.make_agent(
         spec.name,
         environment,
@@ -87,7 +86,7 @@ def build_agent(
         kernel="own" if own else "composed",
         family=scenario.prior.family,
         seed=bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "agent")),
-        **explored | spec.model_dump(include=set(explored), exclude_none=True),
+        **scenario.exploration_of(spec).model_dump(),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from simulators.contract.validation import whole
 
 
-def seed_sequence(seed: Any) -> np.random.SeedSequence:
+def as_sequence(seed: Any) -> np.random.SeedSequence:
     """The seed of a world as a sequence; ValueError unless it is one, or a whole number >= 0."""
     if isinstance(seed, np.random.SeedSequence):
         return seed

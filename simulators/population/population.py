@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
-from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.seeds import as_sequence, child
 from simulators.contract.validation import choice, number, per_group, whole
 from simulators.population import households, survey, tables, venues
 from simulators.population.ages import ages, group_shares
@@ -157,7 +157,7 @@ def build_population(
     if number("tolerance", tolerance, least=0) > 1:
         raise ValueError(f"tolerance={tolerance!r} must be a share, 0..1")
     layer_weights = _layer_weights(weights)
-    world = seed_sequence(seed)
+    world = as_sequence(seed)
     rng = {name: np.random.default_rng(child(world, i)) for i, name in enumerate((*SETTINGS, "jobs"))}
 
     by_age = ages(N, groups, group_shares(groups, contacts, age_shares))

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import FinitePolicySpace
-from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.seeds import as_sequence, child
 from simulators.contract.validation import choice, number, per_group, whole
 from simulators.synthetic.gaussian_field import draw, grid_points
 
@@ -126,7 +126,7 @@ class Synthetic(Environment):
         self.shape = _shape(int(choice("d", d, tuple(POINTS))), points)
         self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
         self.noise_variances.flags.writeable = False
-        self.seed = seed_sequence(seed)
+        self.seed = as_sequence(seed)
         ranges = {
             "length_scale": _range("length_scale", length_scale),
             "alpha": _range("alpha", ALPHA if alpha is None else alpha),

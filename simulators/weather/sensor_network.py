@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from simulators.arrays import Array, Rows
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import FinitePolicySpace
-from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.seeds import as_sequence, child
 from simulators.contract.validation import choice, number, per_group, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source, StationOptions
@@ -120,7 +120,7 @@ class SensorNetwork(Environment):
         share = number("set_aside_share", set_aside_share, least=0)
         if share >= 1:
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
-        self.seed = seed_sequence(seed)
+        self.seed = as_sequence(seed)
         found, self.report = read_stations(data, **stations)
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulators.contract.seeds import child, seed_sequence
+from simulators.contract.seeds import as_sequence, child
 
 
 def test_a_child_is_what_a_fresh_sequence_would_spawn_whatever_was_spawned_before():
@@ -15,7 +15,7 @@ def test_a_child_is_what_a_fresh_sequence_would_spawn_whatever_was_spawned_befor
 
 
 def test_the_seed_of_a_world_is_a_sequence_or_a_whole_number():
-    assert seed_sequence(np.random.SeedSequence(5)).entropy == seed_sequence(5).entropy == 5
+    assert as_sequence(np.random.SeedSequence(5)).entropy == as_sequence(5).entropy == 5
     for wrong in (-1, 0.5, "1", None):
         with pytest.raises(ValueError, match="seed=.* must be a whole number >= 0"):
-            seed_sequence(wrong)
+            as_sequence(wrong)
