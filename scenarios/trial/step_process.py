@@ -28,6 +28,9 @@ from simulators import Outcomes, SimulationError
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 _BOOT = "from scenarios.trial.step_child import main; main()"
 
+LOOK_SECONDS = 0.5
+"""How long to wait without a look at signals: one that comes just before a wait begins does not end it."""
+
 _idle: list[StepProcess] = []  # children of earlier trials, ready to be used again
 
 
@@ -74,6 +77,8 @@ class StepProcess:
     def receive(self) -> Outcomes | Exception | None:
         """Wait for what was begun: a step's outcomes, why it failed, or None of a building."""
         try:
+            while not self.connection.poll(LOOK_SECONDS):
+                pass
             answer = json.loads(self.connection.recv_bytes())
         except (EOFError, OSError):
             return SimulationError(f"the simulator's process {self.end(wait=1.0)}")
@@ -178,11 +183,11 @@ class StepProcesses:
     def _ended(
         self, busy: dict[Any, tuple[int, StepProcess, float]]
     ) -> Iterator[tuple[Any, Outcomes | Exception]]:
-        """Wait until a step ends or the time of one is over."""
-        limit = self._seconds
-        left = None
+        """Wait a little for steps to end, or for the time of one to be over."""
+        limit, left = self._seconds, LOOK_SECONDS
         if limit is not None:
-            left = max(0.0, min(began for _, _, began in busy.values()) + limit - perf_counter())
+            earliest = min(began for _, _, began in busy.values())
+            left = min(left, max(0.0, earliest + limit - perf_counter()))
         ready = set(wait(list(busy), left))
         for connection, (_, child, began) in list(busy.items()):
             if connection in ready:

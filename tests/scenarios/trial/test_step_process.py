@@ -1,6 +1,8 @@
 """A step that fails in any way costs its round, and nothing else."""
 
 import os
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psutil
@@ -122,6 +124,24 @@ def test_the_steps_of_a_batch_take_place_at_the_same_time(faulty, tmp_path):
         assert not ended.done()  # and wait for the gate
         gate.touch()
         assert ended.result(60) == [0, 1, 2]
+
+
+def test_an_interrupt_that_another_thread_receives_ends_the_wait_for_a_step(faulty, tmp_path):
+    # Like one that comes just before the main thread begins to wait: no system call is cut short by it.
+    log, gate = tmp_path / "log", tmp_path / "gate"
+    spec = load(faulty("step_seconds = 120.0", options=f'log = "{log}", gate = "{gate}"')).environment
+
+    def interrupt():
+        eventually(lambda: lines(log) == 1)
+        signal.raise_signal(signal.SIGINT)
+
+    with StepProcesses(spec, spec.options) as steps, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(interrupt)
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            list(steps.take([(1, [0.1])]))
+        assert time.monotonic() - began < 100  # not by the step's time limit
+        waiting.result(60)
 
 
 @pytest.mark.slow
