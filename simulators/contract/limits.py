@@ -1,17 +1,20 @@
-"""What policies must keep: a box, cut by linear constraints.
+"""What policies must keep: a box, cut by linear constraints, and the steps of entries that are not real.
 
-Feasible is `lower <= x <= upper` and `row_lower <= A x <= row_upper`, each within `TOLERANCE`.
+Feasible is `lower <= x <= upper` and `row_lower <= A x <= row_upper`, each within `TOLERANCE`, and
+`x = lower + step * k` with a whole k where an entry has a step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from simulators.arrays import Array, Mask
-from simulators.contract.projection import project
+from simulators.contract.levers import Lever, OneOf, Real, steps_of
+from simulators.contract.projection import project, project_on_steps
 
 TOLERANCE = 1e-9
 """Feasible means violated by no more than this times `max(1, |bound|)`."""
@@ -26,15 +29,24 @@ class Limits:
         As given, in full: (d,) limits, (m, d) coefficients and (m,) limits.
     lower, upper : (d,) array
         Infinite without bounds.
+    steps : (d,) array
+        0 for real numbers; else entries lie on `lower + step * k`.
     A, row_lower, row_upper : (m, d) and (m,) array
         m = 0 without a constraint.
     """
 
     def __init__(
-        self, labels: tuple[str, ...], bounds: Bounds | None, constraint: LinearConstraint | None
+        self,
+        labels: tuple[str, ...],
+        bounds: Bounds | None,
+        constraint: LinearConstraint | None,
+        levers: Sequence[Lever] = (),
     ) -> None:
         self.labels, self.d = labels, len(labels)
         self.lower, self.upper = self._box(bounds)
+        self.levers = tuple(levers) or tuple(map(Real, self.lower.tolist(), self.upper.tolist()))
+        self.steps = steps_of(self.levers)
+        self._stepped = np.flatnonzero(self.steps)
         self.A, self.row_lower, self.row_upper = self._rows(constraint)
         self.bounds = None if bounds is None else Bounds(self.lower, self.upper)
         self.constraint = (
@@ -46,7 +58,17 @@ class Limits:
         feasible = np.isfinite(x).all(axis=1)
         feasible &= (_excess(x, self.lower, self.upper) <= 0).all(axis=1)
         feasible &= (_excess(_products(self.A, x), self.row_lower, self.row_upper) <= 0).all(axis=1)
+        if len(self._stepped):
+            feasible &= (np.abs(x - self.snap(x)) <= _slack(x)).all(axis=1)
         return np.asarray(feasible, dtype=bool)
+
+    def snap(self, x: Array) -> Array:
+        """Policies (.., d), each entry that has a step on the nearest one."""
+        snapped, at = np.array(x, dtype=float), self._stepped
+        low, step = self.lower[at], self.steps[at]
+        with np.errstate(invalid="ignore"):
+            snapped[..., at] = low + step * np.rint((snapped[..., at] - low) / step)
+        return snapped
 
     def explain(self, x: Array) -> None:
         """Raise ValueError with the first reason why a policy (d,) is not feasible."""
@@ -58,6 +80,14 @@ class Limits:
                 f"policy entry {self.labels[j]!r} is {x[j]:.12g}, outside its bounds "
                 f"{self.lower[j]:g}..{self.upper[j]:g}"
             )
+        for j in np.flatnonzero(np.abs(x - self.snap(x)) > _slack(x))[:1]:
+            lever = self.levers[j]
+            accepted = f"whole numbers {self.lower[j]:g}..{self.upper[j]:g}"
+            if isinstance(lever, OneOf):
+                accepted = f"one of {', '.join(lever.names)}"
+            elif self.steps[j] != 1:
+                accepted += f" in steps of {self.steps[j]:g}"
+            raise ValueError(f"policy entry {self.labels[j]!r} is {x[j]:.12g}; accepted: {accepted}")
         values = _products(self.A, x[None])[0]
         for i in np.flatnonzero(_excess(values, self.row_lower, self.row_upper) > 0)[:1]:
             raise ValueError(
@@ -67,7 +97,15 @@ class Limits:
 
     def project(self, point: Array) -> Array:
         """The feasible policy nearest to a point (d,); there must be bounds."""
-        return project(point, self.lower, self.upper, self.A, self.row_lower, self.row_upper)
+        rows = self.A, self.row_lower, self.row_upper
+        if not len(self._stepped):
+            return project(point, self.lower, self.upper, *rows)
+        near = self.snap(np.clip(point, self.lower, self.upper))
+        return (
+            near
+            if self.satisfied(near[None])[0]
+            else project_on_steps(point, self.lower, self.upper, *rows, self.steps)
+        )
 
     def refuse_empty(self) -> None:
         """Raise ValueError if no policy within the bounds satisfies the constraint."""
@@ -80,18 +118,20 @@ class Limits:
                     f"infeasible constraint {i + 1}: within the bounds {self._row_text(i)} lies in "
                     f"{least[i]:.6g}..{most[i]:.6g}, never in {lb[i]:.6g}..{ub[i]:.6g}"
                 )
-        if len(A) > 1:
-            rows, limits = np.vstack([A, -A]), np.concatenate([ub + _slack(ub), _slack(lb) - lb])
-            finite = np.isfinite(limits)
-            answer = linprog(
+        if len(A) > 1 or len(self._stepped):
+            # In steps k from the lower bound, the entries that have one are whole.
+            unit = np.where(self.steps > 0, self.steps, 1.0)
+            shift = A @ self.lower
+            answer = milp(
                 np.zeros(self.d),
-                A_ub=rows[finite],
-                b_ub=limits[finite],
-                bounds=list(zip(self.lower.tolist(), self.upper.tolist(), strict=True)),
+                integrality=self.steps > 0,
+                bounds=Bounds(0, (self.upper - self.lower) / unit),
+                constraints=LinearConstraint(A * unit, lb - _slack(lb) - shift, ub + _slack(ub) - shift),
             )
             if answer.status == 2:
+                what = "policy of whole numbers" if len(self._stepped) else "policy"
                 raise ValueError(
-                    "infeasible constraints: no policy within the bounds satisfies all of them at once"
+                    f"infeasible constraints: no {what} within the bounds satisfies all of them at once"
                 )
 
     def _row_text(self, i: int) -> str:
@@ -131,6 +171,12 @@ class Limits:
         for i in range(len(A)):
             if not np.isfinite(A[i]).all():
                 raise ValueError(f"constraint {i + 1}: coefficients must be finite, got {A[i].tolist()}")
+            for label, lever, a in zip(self.labels, self.levers, A[i], strict=True):
+                if isinstance(lever, OneOf) and a != 0:
+                    raise ValueError(
+                        f"constraint {i + 1} weighs {label!r} by {a:g}, but categories have no size; "
+                        "accepted: 0 there"
+                    )
             if not lb[i] <= ub[i]:
                 raise ValueError(
                     f"constraint {i + 1}: limits must be numbers with lower <= upper, "

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
 from simulators.arrays import Array, Mask, Rows
+from simulators.contract.levers import Lever, OneOf
 from simulators.contract.limits import Limits
 
 
@@ -26,10 +27,14 @@ class PolicySpace:
     labels, units : sequence of str
         One label and one unit for each of the d entries.
     bounds : scipy.optimize.Bounds, optional
-        Finite lower and upper limits, scalars or `(d,)`. Needed unless `candidates` are given. Equal
-        limits fix an entry.
+        Finite lower and upper limits, scalars or `(d,)`, of real numbers. Needed unless `levers` or
+        `candidates` are given. Equal limits fix an entry.
+    levers : sequence of Real, Whole or OneOf, optional
+        In place of `bounds`: what each entry is. A category is its place among the names, counted from 0;
+        `check` takes its name as well.
     constraint : scipy.optimize.LinearConstraint, optional
-        `lb <= A x <= ub` with `A` of shape `(m, d)` or `(d,)`; equal limits make an equation.
+        `lb <= A x <= ub` with `A` of shape `(m, d)` or `(d,)`; equal limits make an equation. Categories have
+        no size, and so the coefficient 0.
     candidates : (n, d) array-like, optional
         The finite set of policies.
     features : (n, p) array-like, optional
@@ -43,6 +48,8 @@ class PolicySpace:
 
     Attributes
     ----------
+    levers : tuple of Real, Whole or OneOf
+        What each entry is; of candidates real numbers.
     finite : bool
         Whether policies are rows of `candidates`.
     size : int or None
@@ -51,6 +58,7 @@ class PolicySpace:
 
     labels: tuple[str, ...]
     units: tuple[str, ...]
+    levers: tuple[Lever, ...]
     bounds: Bounds | None
     constraint: LinearConstraint | None
     candidates: Array | None
@@ -71,6 +79,7 @@ class PolicySpace:
         units: Sequence[str],
         *,
         bounds: Bounds | None = None,
+        levers: Sequence[Lever] | None = None,
         constraint: LinearConstraint | None = None,
         candidates: ArrayLike | None = None,
         features: ArrayLike | None = None,
@@ -83,11 +92,20 @@ class PolicySpace:
             raise ValueError(f"labels must differ from each other, got {list(self.labels)}")
         if len(self.units) != self.d:
             raise ValueError(f"units must have one entry a label: {self.d} expected, got {len(self.units)}")
+        if levers is not None:
+            if bounds is not None or candidates is not None:
+                raise ValueError(
+                    "levers have limits of their own: neither bounds nor candidates go with them"
+                )
+            if len(levers) != self.d:
+                raise ValueError(f"levers must be one a label: {self.d} expected, got {len(levers)}")
+            bounds = Bounds([lever.low for lever in levers], [lever.high for lever in levers])
         if bounds is None and candidates is None:
-            raise ValueError("a policy space needs bounds or candidates")
+            raise ValueError("a policy space needs bounds, levers or candidates")
         if features is not None and candidates is None:
             raise ValueError("features belong to candidates, and there are none")
-        self._limits = Limits(self.labels, bounds, constraint)
+        self._limits = Limits(self.labels, bounds, constraint, levers or ())
+        self.levers = self._limits.levers
         self.bounds, self.constraint = self._limits.bounds, self._limits.constraint
         self._set_candidates(candidates, features)
 
@@ -130,6 +148,18 @@ class PolicySpace:
     def resolve(self, policies: ArrayLike) -> Array:
         """The coordinates (n, d) of policies; rows must exist."""
         raise NotImplementedError
+
+    @property
+    def steps(self) -> Array:
+        """The step of every entry (d,): 0 of a real number, 1 of a category."""
+        return self._limits.steps
+
+    def named(self, policy: Any) -> dict[str, float | int | str]:
+        """A policy's entries by label, as people and models read them: float, int, or a category's name."""
+        numbers = self.resolve(np.asarray([policy]))[0].tolist()
+        return {
+            label: lever.value(x) for label, lever, x in zip(self.labels, self.levers, numbers, strict=True)
+        }
 
     def embed(self, policies: ArrayLike) -> Array:
         """The features (n, p) that kernels see: the coordinates, or the candidates' own `features`."""
@@ -183,15 +213,30 @@ class BoundedPolicySpace(PolicySpace):
     def check(self, policy: Any) -> Array:
         """A feasible policy as a new array of float, or ValueError."""
         try:
-            x = np.array(policy, dtype=float)
-        except (TypeError, ValueError):
+            x = self._numbers(policy)
+        except TypeError:
             raise ValueError(f"a policy must be {self.d} numbers, got {policy!r}") from None
         if x.shape != (self.d,):
             raise ValueError(
                 f"a policy must have {self.d} entries ({', '.join(self.labels)}), got shape {x.shape}"
             )
         self._limits.explain(x)
-        return x
+        return self._limits.snap(x)
+
+    def _numbers(self, policy: Any) -> Array:
+        """A policy as numbers (d,): names of categories become theirs."""
+        if np.size(policy) == self.d and any(isinstance(lever, OneOf) for lever in self.levers):
+            policy = list(policy)
+            for i, (label, lever) in enumerate(zip(self.labels, self.levers, strict=True)):
+                if isinstance(lever, OneOf):
+                    try:
+                        policy[i] = lever.number(policy[i])
+                    except ValueError as error:
+                        raise ValueError(f"policy entry {label!r}: {error}") from None
+        try:
+            return np.array(policy, dtype=float)
+        except ValueError:
+            raise TypeError from None
 
     def contains(self, policies: ArrayLike) -> Mask:
         """Which policies (n, d) are feasible, (n,)."""
@@ -205,7 +250,10 @@ class BoundedPolicySpace(PolicySpace):
         return x
 
     def project(self, policy: Any) -> Array:
-        """The feasible policy nearest to a point (d,)."""
+        """The feasible policy nearest to a point (d,).
+
+        Where entries have steps: in the sum of their distances, each relative to its range.
+        """
         return self._limits.project(self._point(policy))
 
 

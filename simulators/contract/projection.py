@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import Bounds, LinearConstraint, milp, nnls
 
 from simulators.arrays import Array
 
@@ -21,6 +21,35 @@ def project(point: Array, lower: Array, upper: Array, A: Array, row_lower: Array
     if len(A) == 1:
         return _one_row(point, lower, upper, A[0], row_lower[0], row_upper[0])
     return _many_rows(point, lower, upper, A, row_lower, row_upper)
+
+
+def project_on_steps(
+    point: Array, lower: Array, upper: Array, A: Array, row_lower: Array, row_upper: Array, steps: Array
+) -> Array:
+    """The same where entries with a step (d,), not 0, lie on `lower + step * k`.
+
+    Nearest in the sum of the entries' distances, each relative to its range: a mixed-integer linear program.
+    The real entries then go to the point nearest to theirs that the others leave.
+    """
+    d, whole = len(point), steps > 0
+    unit = np.where(whole, steps, 1.0)
+    weight = unit / np.where(upper > lower, upper - lower, 1.0)
+    at, shift, eye = (point - lower) / unit, A @ lower, np.eye(len(point))
+    answer = milp(  # entries k in steps from the lower bound, and their distances from the point
+        np.concatenate([np.zeros(d), weight]),
+        integrality=np.concatenate([whole, np.zeros(d)]),
+        bounds=Bounds(0, np.concatenate([(upper - lower) / unit, np.full(d, np.inf)])),
+        constraints=[
+            LinearConstraint(np.hstack([A * unit, np.zeros_like(A)]), row_lower - shift, row_upper - shift),
+            LinearConstraint(np.hstack([eye, -eye]), -np.inf, at),
+            LinearConstraint(np.hstack([-eye, -eye]), -np.inf, -at),
+        ],
+    )
+    if answer.x is None:
+        raise ValueError(f"no policy within the limits could be found: {answer.message}")
+    fixed = lower + unit * np.rint(answer.x[:d])
+    low, high = np.where(whole, fixed, lower), np.where(whole, fixed, upper)
+    return project(np.where(whole, fixed, point), low, high, A, row_lower, row_upper)
 
 
 def _one_row(point: Array, lower: Array, upper: Array, a: Array, lb: float, ub: float) -> Array:
