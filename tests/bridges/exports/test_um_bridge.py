@@ -215,6 +215,14 @@ def test_vectors_of_inputs_and_outputs_are_joined(theirs):
     assert sums(theirs).step([1, 2, 4]).values.tolist() == [3, 12]
 
 
+def test_whole_numbers_and_tied_levers_are_inputs_and_categories_are_none(theirs):
+    policy = {"n": {"whole": (0, 9)}, "x[first, second]": (0, 1)}
+    environment = sums(theirs, policy=policy)
+    assert environment.step([2, 0.5]).values.tolist() == sums(theirs).step([2, 0.5, 0.5]).values.tolist()
+    with pytest.raises(ValueError, match="policy: 'b' is a category, and UM-Bridge speaks numbers"):
+        sums(theirs, policy={"a": (0, 1), "b": {"one_of": ["low", "high"]}, "c": (0, 1)})
+
+
 def test_what_does_not_fit_the_model_is_refused(theirs):
     with pytest.raises(ValueError, match="policy has 1 entries; model 'sums' takes 3"):
         sums(theirs, policy={"a": (0, 1)})
