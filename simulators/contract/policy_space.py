@@ -252,7 +252,8 @@ class BoundedPolicySpace(PolicySpace):
     def project(self, policy: Any) -> Array:
         """The feasible policy nearest to a point (d,).
 
-        Where entries have steps: in the sum of their distances, each relative to its range.
+        Where entries have steps: within one percent, in the sum of their distances, each relative to its
+        range.
         """
         return self._limits.project(self._point(policy))
 
