@@ -20,6 +20,7 @@ from optimizer.prior.prior import Prior
 from optimizer.regression.base import ShiftedMean
 from optimizer.space.search_space import FiniteSpace
 from simulators.contract.environment import Environment
+from simulators.contract.levers import OneOf
 from simulators.contract.policy_space import PolicySpace
 
 Mean = Callable[[Any], Array]
@@ -32,6 +33,63 @@ SEED = 0
 
 REMEMBERED = 64
 """Sets of policies whose means are kept: the groups are asked one after another for the same ones."""
+
+
+class Interpolation:
+    """Outcomes of a bounded policy space, interpolated by quintic radial basis functions.
+
+    Entries count by their part of their range. Categories have no distance: each choice of them has an
+    interpolation of its own, made when it is first asked for.
+
+    Parameters
+    ----------
+    source : Environment
+        Whose `expected` is interpolated.
+    design : (n, d) array
+        Feasible policies; between their numeric entries it is interpolated.
+    """
+
+    def __init__(self, source: Environment, design: Array) -> None:
+        self._source, space = source, source.policy_space
+        assert space.bounds is not None
+        self._low, self._width = space.bounds.lb, space.bounds.ub - space.bounds.lb
+        categories = np.array([isinstance(lever, OneOf) for lever in space.levers])
+        self._categories, self._numeric = categories, ~categories & (self._width > 0)
+        # Whole numbers are drawn more than once; a policy may be there only once.
+        _, first = np.unique(design[:, self._numeric], axis=0, return_index=True)
+        self._design = design[np.sort(first)]
+        self._made: dict[tuple[float, ...], Mean] = {}
+
+    def __call__(self, policies: Array) -> Array:
+        """The outcomes (n, J) of policies (n, d)."""
+        values = np.empty((len(policies), len(self._source.groups)))
+        chosen = policies[:, self._categories]
+        for choice in np.unique(chosen, axis=0):
+            rows = (chosen == choice).all(axis=1)
+            values[rows] = self._of(choice)(self._unit(policies[rows]))
+        return values
+
+    def _unit(self, policies: Array) -> Array:
+        part: Array = (policies - self._low)[:, self._numeric] / self._width[self._numeric]
+        return part
+
+    def _of(self, choice: Array) -> Mean:
+        key = tuple(choice.tolist())
+        if key not in self._made:
+            design = self._design.copy()
+            design[:, self._categories] = choice  # feasible as before: no constraint weighs categories
+            self._made[key] = _interpolated(self._unit(design), np.asarray(self._source.expected(design)))
+        return self._made[key]
+
+
+def _interpolated(points: Array, values: Array) -> Mean:
+    """A function through values (n, J) at different points (n, p)."""
+    if not points.shape[1]:
+        return lambda at: np.repeat(values[:1], len(at), axis=0)
+    quadratic = (points.shape[1] + 1) * (points.shape[1] + 2) // 2  # terms that a quintic's polynomial has
+    kernel = "quintic" if len(points) >= 2 * quadratic else "linear"
+    made: Mean = RBFInterpolator(points, values, kernel=kernel)
+    return made
 
 
 class PriorOutcomes:
@@ -63,8 +121,8 @@ class PriorOutcomes:
                 self._at: Mean = np.asarray(source.expected(np.arange(space.size)), dtype=float).take
                 self._at = partial(self._at, axis=0)
             else:
-                policies = space.sobol(SAMPLES, SEED)
-                self._at = RBFInterpolator(policies, source.expected(policies), kernel="quintic")
+                self._at = Interpolation(source, space.sobol(SAMPLES, SEED))
+                self._at(space.sobol(1, SEED))
         except NotImplementedError:
             raise ValueError(f"{source.name} does not know its noise-free outcomes") from None
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._evaluate)
@@ -141,6 +199,9 @@ def _check(source: Environment, environment: Environment) -> None:
     theirs, ours = source.policy_space, environment.policy_space
     if theirs.labels != ours.labels:
         raise ValueError(f"{pair}its policies are {', '.join(theirs.labels)}, not {', '.join(ours.labels)}")
+    names = [[lever.names for lever in space.levers if isinstance(lever, OneOf)] for space in (theirs, ours)]
+    if names[0] != names[1]:
+        raise ValueError(f"{pair}its policies have other categories")
     for what, limits in _limits(theirs).items():
         if not _same(limits, _limits(ours)[what]):
             raise ValueError(f"{pair}its policies have another {what}")
@@ -152,6 +213,7 @@ def _limits(space: PolicySpace) -> dict[str, list[Any] | None]:
     assert budget is None or isinstance(budget, LinearConstraint)
     return {
         "set of candidates": None if rows is None else [rows],
+        "kind of levers": [space.steps],
         "pair of bounds": None if box is None else [box.lb, box.ub],
         "budget": None if budget is None else [np.atleast_2d(budget.A), budget.lb, budget.ub],
     }

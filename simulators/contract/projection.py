@@ -11,8 +11,8 @@ ROUNDING = 1e-12
 """Relative width that is added to the limits of many rows, well within what counts as feasible."""
 
 WHOLE_NUMBERS = {"presolve": False, "mip_rel_gap": 0.01}
-"""Options of `milp`. With its presolve, HiGHS (of SciPy 1.17) ends with an error where there is a policy; and to
-prove that none is nearer by a billionth takes minutes where dozens of entries are whole."""
+"""Options of `milp`. With its presolve, HiGHS (of SciPy 1.17) ends with an error where there is a policy; and
+to prove that none is nearer by a billionth takes minutes where dozens of entries are whole."""
 
 
 def project(point: Array, lower: Array, upper: Array, A: Array, row_lower: Array, row_upper: Array) -> Array:
