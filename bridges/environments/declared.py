@@ -51,7 +51,8 @@ class DeclaredEnvironment(Environment):
         Weight of each group in the objective (Definition 1); 1 unless given.
     compose : callable or target, optional
         The objective of outcomes (..., J) and policies (..., d), where it is not a weighted sum (Definition
-        2); vectorised. Policies are numbers there; a category's is its place among the names, from 0.
+        2); vectorised. Policies are numbers there, one a lever; a category's is its place among the names,
+        from 0.
     noise_variance : float or sequence of float, optional
         Variance of the noise of all groups or of each, where it is known.
 

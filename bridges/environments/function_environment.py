@@ -71,7 +71,10 @@ class FunctionEnvironment(DeclaredEnvironment):
         return self._call(self._f, policy, seed)
 
     def expected(self, policies: ArrayLike) -> NDArray[np.float64]:
-        """The outcomes of `expected`, policy by policy; see `Environment.expected`."""
+        """The outcomes of `expected`, policy by policy; see `Environment.expected`.
+
+        Entries beyond their limits are passed on, but a whole number that is not whole is a ValueError.
+        """
         if self._expected is None:
             return super().expected(policies)
         table = [self.levers.entries(policy) for policy in np.asarray(policies)]

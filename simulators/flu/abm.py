@@ -347,7 +347,8 @@ class FluABM(Environment):
         if self.packs is not None:
             space = self.packs.space(space)
             if self.current_policy is not None:
-                self.current_policy = self.packs.most(self.current_policy)
+                today = self.packs.most(self.current_policy)
+                self.current_policy = today if space.contains(today[None])[0] else None
         self.policy_space = space
         if not self.longest_closure:
             return

@@ -85,6 +85,13 @@ def test_todays_coverage_is_rounded_down_to_whole_packs():
     assert ode.policy_space.contains([ode.current_policy])[0]
 
 
+def test_todays_coverage_is_no_policy_where_whole_packs_do_not_keep_its_bounds():
+    lower = FluODE().current_policy
+    assert FluODE(pack=PACK, bounds=(lower, 1), budget=None).current_policy is None
+    town = FluABM(persons=1000, pack=10, bounds=(lower, 1), budget=None, noise_variance=1e-3)
+    assert town.current_policy is None
+
+
 def test_closing_schools_stays_a_real_number():
     env = FluABM(persons=1000, pack=10, school_closure=30, noise_variance=1e-3, days=30)
     env.reset(0)
