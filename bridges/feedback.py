@@ -49,6 +49,24 @@ def search_space(environment: Environment) -> SearchSpace:
     )
 
 
+def current_policy(environment: Environment) -> Any:
+    """Today's practice as a policy travels, an array (d,) or a row; None where there is none.
+
+    An environment may name categories in its `current_policy`.
+
+    Raises
+    ------
+    ValueError
+        If one of the names is none of the category's.
+    """
+    current, space = environment.current_policy, environment.policy_space
+    if current is None or space.finite:
+        return current
+    if any(isinstance(entry, str) for entry in current):
+        return space.check(current)
+    return space.same_form(current)
+
+
 def check_composition(environment: Environment) -> None:
     """Try the environment's `compose` on two policies.
 
