@@ -142,7 +142,7 @@ def _draw(
     else:
         axes.set_ylabel(f"{'recommended policy' if alone else 'recommended'}{unit}", parse_math=False)
         if panel.whole:
-            axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="x", visible=False)
 
 

@@ -21,7 +21,12 @@ class Clinic(Environment):
     Group "choices": 0.2 for each place that a category is away from its second name.
     """
 
-    groups, group_units, objective_unit, sense = ("numbers", "choices"), ("hours", "hours"), "hours", "minimize"
+    groups, group_units, objective_unit, sense = (
+        ("numbers", "choices"),
+        ("hours", "hours"),
+        "hours",
+        "minimize",
+    )
 
     def __init__(self, policy=None, weights=None, most=np.inf, current=None, fails=False):
         levers = {label: as_lever(label, given) for label, given in (policy or POLICY).items()}
