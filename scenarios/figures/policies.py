@@ -20,6 +20,7 @@ from simulators.contract.levers import OneOf, Whole
 
 _OPTIMUM: Any = {"color": "white", "edgecolor": "black", "hatch": "///", "linewidth": 0.8}
 _GROUP = 0.84  # of the space of an entry, what its bars fill
+_LONGEST = 24  # characters of a name below an axis
 _ROW = 10  # places that a row of panels has room for
 
 
@@ -129,14 +130,14 @@ def _draw(
             axes.plot(middle, trials.T, "o", markersize=3, markerfacecolor="white", markeredgecolor="black")
     facts = study.environment
     unit = f" ({panel.unit})" if panel.unit else ""
-    labels = list(panel.names) or [facts.labels[i] for i in panel.entries]
+    labels = [_short(name) for name in panel.names or [facts.labels[i] for i in panel.entries]]
     many = sum(map(len, labels)) > 12 * len(labels) or max(map(len, labels)) > 14
     axes.set_xticks(
         places, labels, rotation=30 if many else 0, ha="right" if many else "center", parse_math=False
     )
     if panel.names:
-        axes.set_xlabel(f"{facts.labels[panel.entries[0]]}{unit}", parse_math=False)
-        axes.set_ylabel("share of trials that recommend it")
+        axes.set_xlabel(f"recommended {facts.labels[panel.entries[0]]}{unit}", parse_math=False)
+        axes.set_ylabel("share of trials")
         axes.set_ylim(0, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
     else:
@@ -144,6 +145,10 @@ def _draw(
         if panel.whole:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="x", visible=False)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 2]} .."
 
 
 def _shares(chosen: Any, panel: _Panel) -> NDArray[np.float64]:

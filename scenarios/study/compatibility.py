@@ -33,6 +33,19 @@ def refuse_changes(stored: Scenario, now: Scenario, where: str) -> None:
         raise UserError(f"{where}: holds another scenario, --resume cannot go on with it: {'; '.join(found)}")
 
 
+def refuse_rounded(scenario: Scenario, facts: Facts, where: str) -> None:
+    """Refuse to go on with a study whose environment rounded the entries that `whole` names; UserError."""
+    options = scenario.environment.options
+    policy, whole = options.get("policy"), options.get("whole")
+    if facts.levers is None and isinstance(policy, Mapping) and isinstance(whole, list) and whole:
+        now = ", ".join(f"{label} = {{ whole = {policy.get(label)} }}" for label in whole)
+        raise UserError(
+            f"{where}: was made when whole = {whole} were real numbers, rounded behind agents, and cannot "
+            f"be resumed; in place of whole write policy = {{ {now} }} in the scenario, and run it with "
+            "another --out"
+        )
+
+
 def refuse_other_levers(stored: Facts, now: Facts, where: str) -> None:
     """Check that an environment has the levers that a study's was made with; UserError where it has not."""
     found = lever_changes(stored, now)

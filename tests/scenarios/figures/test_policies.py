@@ -67,9 +67,9 @@ def test_shares_whole_numbers_and_categories_have_axes_of_their_own_with_their_u
         "recommended (of patients)": ["share"],
         "recommended (persons)": ["nurses"],
         "recommended (beds)": ["beds"],
-        "share of trials that recommend it": ["flat", "peak", "dynamic"],
+        "share of trials": ["flat", "peak", "dynamic"],
     }
-    assert figure.axes[3].get_xlabel() == "tariff"
+    assert figure.axes[3].get_xlabel() == "recommended tariff"
 
 
 def test_bars_are_the_median_trial_dots_all_trials_and_shares_of_categories_are_counted(study):

@@ -11,7 +11,7 @@ from studies import assert_same
 
 import simulators
 from scenarios import load, run
-from scenarios.study.levers import in_words, read_levers, spelled
+from scenarios.study.levers import changes, in_words, read_levers, spelled
 from scenarios.study.study import Study
 from simulators import OneOf, Real, Whole
 
@@ -191,6 +191,24 @@ def test_a_study_made_before_levers_had_kinds_is_shown_as_real_numbers(old_study
     found = json.loads(policyloop("compare", old_study, "--format", "json")[1])
     assert isinstance(found["random"]["recommendation"]["policy"]["nurses"], float)
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), frame, check_exact=True)
+
+
+def test_resuming_a_study_whose_whole_numbers_were_rounded_says_what_to_write(old_study, policyloop):
+    before = old_study.read_bytes()
+    code, out, err = policyloop("resume", old_study, "--rounds", 8)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert "old.sqlite: was made when whole = ['nurses'] were real numbers" in err
+    assert "in place of whole write policy = { nurses = { whole = [1, 20] } } in the scenario" in err
+    assert "another --out" in err and old_study.read_bytes() == before
+
+
+def test_a_study_of_another_kind_than_an_old_one_is_refused_as_real_against_whole():
+    now = [{"whole": [1, 20], "step": 1}, [0, 1]]
+    assert changes(["n", "x"], None, ["n", "x"], now) == ["policy.n: real stored, whole 1..20 now"]
+    assert changes(["n", "x"], None, ["n", "x"], [[0, 5], [0, 1]]) == []
+    assert changes(["n"], [[0, 1]], ["n"], [[0, 1 + 1e-12]]) == []
+    assert changes(["n"], [[0, 1]], ["n"], [[0, 2]]) == ["policy.n: 0..1 stored, 0..2 now"]
+    assert changes(["n"], [[0, 1]], ["m"], [[0, 1]]) == ["policy: n stored, m now"]
 
 
 def test_an_old_study_without_whole_numbers_goes_on(scenario_file, tmp_path):
