@@ -1,4 +1,4 @@
-"""Methods of SciPy and samplers of Optuna on whole numbers and categories: never off the steps or the limits."""
+"""SciPy methods and Optuna samplers on whole numbers and categories: never off the steps or the limits."""
 
 import numpy as np
 import pytest
