@@ -12,6 +12,8 @@ from studies import assert_same
 import simulators
 from scenarios import load, run
 from scenarios.study.levers import changes, in_words, read_levers, spelled
+from scenarios.study.records import Facts
+from scenarios.study.store import Store
 from scenarios.study.study import Study
 from simulators import OneOf, Real, Whole
 
@@ -214,17 +216,20 @@ def test_a_study_of_another_kind_than_an_old_one_is_refused_as_real_against_whol
 def test_an_old_study_without_whole_numbers_goes_on(scenario_file, tmp_path):
     scenario = load(scenario_file(agents='["random"]', samples=0))
     study = run(scenario, out=tmp_path / "s.sqlite")
-    from scenarios.study.store import Store
-
     with Store(study.path, resume=True) as store:
         store.set_meta({"environment": {k: v for k, v in study.meta["environment"].items() if k != "levers"}})
     grown = run(load(scenario_file(agents='["random"]', samples=0, rounds=6)), out=study.path, resume=True)
     assert len(grown.rounds()) == 12 and grown.environment.levers is None
 
 
-def test_finite_and_real_environments_keep_their_facts():
-    from scenarios.study.records import Facts
+def test_a_policy_of_a_damaged_study_is_one_only_if_its_categories_have_names():
+    facts = Facts.of(clinic.Clinic())
+    assert facts.may_hold([0.5, 3, 20, 2])
+    for broken in ([0.5, 3, 20, 3], [0.5, 3, 20, 0.5], [0.5, 3, 20, -1], [0.5, 3, 20]):
+        assert not facts.may_hold(broken)
 
+
+def test_finite_and_real_environments_keep_their_facts():
     assert Facts.of(simulators.make("weather")).levers is None
     facts = Facts.of(simulators.make("flu-ode"))
     assert facts.levers == [[0.0, 1.0]] * 5 or all(len(one) == 2 for one in facts.levers)
