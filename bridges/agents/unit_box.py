@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.arrays import Array, Policies
-from optimizer.space.polytope import stack_rows
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import BoundedSpace, SearchSpace
 from simulators.contract.projection import project_on_steps
 
@@ -39,11 +39,8 @@ class UnitBox:
         self.d = space.polytope.k if isinstance(space, BoundedSpace) else space.d
         self.counts = np.zeros(self.d, dtype=int)
         self.stepped = self.categories = np.zeros(self.d, dtype=bool)
-        if isinstance(space, BoundedSpace) and space.steps.any():
-            self.d, self.stepped, self.categories = space.d, space.steps > 0, space.categories
-            self.counts = np.zeros(self.d, dtype=int)
-            ranges = (space.upper - space.lower)[self.stepped]
-            self.counts[self.stepped] = np.rint(ranges / space.steps[self.stepped])
+        if isinstance(space, MixedSpace):
+            self.counts, self.stepped, self.categories = space.levels - 1, space.steps > 0, space.categories
 
     def refuse_categories(self, who: str) -> None:
         """Raise ValueError where a policy has categories, which somebody cannot search."""
@@ -56,8 +53,8 @@ class UnitBox:
     def policy(self, point: ArrayLike) -> tuple[Any, bool]:
         """The policy (d,) or candidate row of a point (d,), and whether the point had to be moved for it."""
         u = np.atleast_2d(np.asarray(point, dtype=float))
-        if self.stepped.any():
-            policies = self._on_steps(u[0])[None]
+        if isinstance(self.space, MixedSpace):
+            policies = _on_steps(self.space, u[0])[None]
         elif isinstance(self.space, BoundedSpace):
             policies = self.space.polytope.lift(self.space.polytope.project(u))
         else:
@@ -67,19 +64,15 @@ class UnitBox:
 
     def points(self, policies: Policies) -> Array:
         """The points (n, d) of policies."""
-        if isinstance(self.space, BoundedSpace) and not self.stepped.any():
+        if isinstance(self.space, BoundedSpace):
             return self.space.polytope.drop(self.space.resolve(policies))
         return self.space.to_unit(policies)
 
-    def _on_steps(self, u: Array) -> Array:
-        space, at = self.space, self.stepped
-        u = np.clip(u, 0.0, 1.0)
-        u[at] = np.rint(u[at] * self.counts[at]) / np.maximum(self.counts[at], 1)
-        x: Array = np.where(
-            space.upper > space.lower, space.lower + u * (space.upper - space.lower), space.lower
-        )
-        x[at] = space.lower[at] + space.steps[at] * np.rint((x[at] - space.lower[at]) / space.steps[at])
-        if space.contains(x[None])[0]:
-            return x
-        rows = stack_rows(space.constraints, space.d)
-        return project_on_steps(x, space.lower, space.upper, *rows, space.steps)
+
+def _on_steps(space: MixedSpace, u: Array) -> Array:
+    """The policy nearest to a point (d,) of the unit box."""
+    x: Array = space.from_unit(np.clip(u, 0.0, 1.0))[0]
+    if space.contains(x[None])[0]:
+        return x
+    rows = space.matrix, space.row_lower, space.row_upper
+    return space.snap(project_on_steps(x, space.lower, space.upper, *rows, space.steps))

@@ -84,7 +84,8 @@ class AgentSampler(BaseSampler):
 
     Works with `study.optimize`, with `n_jobs` and with several processes on one storage: trials that are
     still running count as if they had returned their posterior mean. Failed and pruned trials teach nothing,
-    but for those groups that a pruned one reported.
+    but for those groups that a pruned one reported; nor do trials of others that are between the steps of the
+    search space, or beyond it.
 
     Parameters
     ----------
@@ -257,10 +258,10 @@ class AgentSampler(BaseSampler):
             raise ValueError(f"trial {trial.number}: {error}") from error
         space = self._space or self.infer_relative_search_space(study, trial)
         coded = OptunaSpace(space)
-        policy = coded.coordinates(trial.params)
-        if values is None or np.isnan(outcomes).any() or policy is None:
+        if values is None or np.isnan(outcomes).any() or coded.coordinates(trial.params) is None:
             return
-        g = float(self._composition("maximize", coded).unsigned(outcomes[None], policy[None])[0])
+        policies = coded.values(trial.params)[None]
+        g = float(self._composition("maximize").unsigned(outcomes[None], policies)[0])
         if not np.isclose(g, values[0], rtol=AGREE, atol=AGREE * np.abs(outcomes).max()):
             raise ValueError(
                 f"trial {trial.number} returned {values[0]:.12g}, but its outcomes compose to {g:.12g}: "
@@ -285,7 +286,7 @@ class AgentSampler(BaseSampler):
     def _composition(
         self, sense: Literal["maximize", "minimize"], space: OptunaSpace | None = None
     ) -> BaseComposition:
-        """The composition of coordinates of a space; without one, for a check of what was given."""
+        """The composition of outcomes at coordinates of a space; without one, at parameters' values."""
         J, weights = len(self.groups), self._weights
         if self._known is not None:
             return self._known
@@ -325,7 +326,7 @@ class AgentSampler(BaseSampler):
                 continue
             self._seen.add(trial.number)
             policy = coded.coordinates(trial.params)
-            if policy is not None:
+            if policy is not None and coded.may_be_told(self._learner.space, policy):
                 self._tell(self._learner, policy[None], trial)
         return self._learner
 

@@ -22,6 +22,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from scipy.optimize import Bounds, LinearConstraint
 
 from optimizer.arrays import Array
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import SearchSpace
 from simulators.contract.levers import Lever, OneOf, Whole
 
@@ -47,9 +48,17 @@ class _Entry(ABC):
     def parameter(self, coordinate: float) -> Any:
         """The parameter as Optuna knows it."""
 
+    def value(self, parameter: Any) -> float:
+        """The number that weights and compositions are given of a parameter."""
+        return self.coordinate(parameter)
+
     def number(self, coordinates: Array) -> Array:
-        """The numbers that weights and compositions are given of coordinates."""
+        """The same of coordinates (..)."""
         return coordinates
+
+    def features(self, coordinates: Array) -> Array:
+        """What kernels see of coordinates (n,), in one column or more."""
+        return coordinates[:, None]
 
 
 class _Number(_Entry):
@@ -76,6 +85,9 @@ class _LogFloat(_Entry):
     def parameter(self, coordinate: float) -> float:
         return min(max(math.exp(coordinate), self._ends[0]), self._ends[1])
 
+    def value(self, parameter: Any) -> float:
+        return float(parameter)
+
     def number(self, coordinates: Array) -> Array:
         return np.exp(coordinates)
 
@@ -93,17 +105,21 @@ class _LogInteger(_Entry):
         low, high = self._values[[0, -1]]
         if not low <= parameter <= high:
             raise ValueError(f"{parameter} is outside {low:g}..{high:g}")
-        # What others asked for may lie between two values of the list.
-        return float(np.interp(math.log(parameter), np.log(self._values), self._places))
+        # Where others asked for one between two values of the list, the nearer one stands for it.
+        return float(np.rint(np.interp(math.log(parameter), np.log(self._values), self._places)))
 
     def parameter(self, coordinate: float) -> int:
         return int(self._values[round(coordinate)])
 
-    def logarithm(self, coordinates: Array) -> Array:
-        return np.asarray(np.interp(coordinates, self._places, np.log(self._values)), dtype=float)
+    def value(self, parameter: Any) -> float:
+        return float(parameter)
 
     def number(self, coordinates: Array) -> Array:
-        return np.rint(np.exp(self.logarithm(coordinates)))
+        numbers: Array = self._values[np.rint(coordinates).astype(int)]
+        return numbers
+
+    def features(self, coordinates: Array) -> Array:
+        return np.log(self.number(coordinates))[:, None]
 
 
 class _Choice(_Entry):
@@ -118,6 +134,9 @@ class _Choice(_Entry):
 
     def parameter(self, coordinate: float) -> Any:
         return self._distribution.choices[round(coordinate)]
+
+    def features(self, coordinates: Array) -> Array:
+        return np.asarray(np.rint(coordinates)[:, None] == np.arange(self.high + 1), dtype=float)
 
 
 def _entry(distribution: Any) -> _Entry:
@@ -169,12 +188,9 @@ class OptunaSpace:
         )
 
     def _embed(self, coordinates: Array) -> Array:
-        """Coordinates (n, d) as kernels see them: log-scaled integers by their logarithms."""
-        features = np.array(coordinates, dtype=float)
-        for i, one in enumerate(self.entries.values()):
-            if isinstance(one, _LogInteger):
-                features[:, i] = one.logarithm(features[:, i])
-        return features
+        """Coordinates (n, d) as kernels see them: log-scaled integers by their logarithms, choices apart."""
+        columns = zip(self.entries.values(), np.asarray(coordinates, dtype=float).T, strict=True)
+        return np.hstack([one.features(x) for one, x in columns])
 
     def coordinates(self, parameters: Mapping[str, Any]) -> Array | None:
         """Coordinates (d,) of a trial's parameters; None where one is lacking, or has no place here."""
@@ -183,13 +199,22 @@ class OptunaSpace:
         except (KeyError, ValueError):
             return None
 
+    @staticmethod
+    def may_be_told(space: SearchSpace, policy: Array) -> bool:
+        """Whether an agent can learn from coordinates (d,) that others asked for: not between the steps."""
+        return not isinstance(space, MixedSpace) or bool(space.contains(policy[None])[0])
+
+    def values(self, parameters: Mapping[str, Any]) -> Array:
+        """The numbers (d,) of a trial's parameters: values, and places of choices."""
+        return np.array([one.value(parameters[label]) for label, one in self.entries.items()])
+
     def parameters(self, policy: Array) -> dict[str, Any]:
         """Parameters of coordinates (d,)."""
         named = zip(self.entries.items(), policy.tolist(), strict=True)
         return {label: one.parameter(x) for (label, one), x in named}
 
     def numbers(self, policies: Any) -> Array:
-        """The numbers (.., d) of coordinates (.., d): values, and places of choices."""
+        """The same (.., d) of coordinates (.., d)."""
         numbers = np.array(policies, dtype=float)
         for i, one in enumerate(self.entries.values()):
             numbers[..., i] = one.number(numbers[..., i])

@@ -117,7 +117,7 @@ def test_show_and_compare_know_the_kinds(whole_study, policyloop):
 
 def test_current_practice_may_name_its_categories(clinic_file, tmp_path, policyloop):
     options = 'current = [0.5, 10, 20, "dynamic"]'
-    path = clinic_file(options, agents='["current", "random"]', rounds=2)
+    path = clinic_file(options, agents='["current", "random"]', rounds=3, samples=10)
     study = run(load(path), out=tmp_path / "s.sqlite")
     assert study.environment.current_policy == [0.5, 10, 20, 2]
     assert {tuple(one.policy) for one in study.rounds() if one.agent == "current" and one.round > 1} <= {
