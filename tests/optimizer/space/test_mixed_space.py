@@ -1,4 +1,4 @@
-"""Spaces with whole numbers and categories: only policies on the grid and within limits, all of them found."""
+"""Spaces with whole numbers and categories: only policies on the grid, within limits, all of them found."""
 
 import itertools
 import pickle
