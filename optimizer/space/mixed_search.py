@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 CLIMBERS, KEPT = 8, 4
 """Policies that move at first, and after the first move."""
-MOVES = 12
-"""Moves at most."""
+MOVES, ROUGH = 12, 4
+"""Moves at most; and where real entries follow by gradients."""
 FINISHED = 2
 """Choices of all that is not real for which the real entries are searched by gradients."""
 
@@ -50,7 +50,7 @@ def search_mixed(
 def _climb(space: MixedSpace, value: Value, x: Array, f: Array) -> tuple[Array, Array]:
     """Let policies (n, d) move to their best neighbour, all together, while that is better."""
     ends, heights = [], []
-    for move in range(MOVES):
+    for move in range(ROUGH if space.real.any() else MOVES):
         if move == 1:
             kept = np.sort(np.argsort(-f, kind="stable")[:KEPT])
             x, f = x[kept], f[kept]
@@ -88,15 +88,13 @@ def _finish(
     width = spread(values)
     ends, heights = [x], [f]
     for at in order[np.sort(first)[:FINISHED]]:
-        slice_ = space.around(x[at])
+        polytope = space.around(x[at])
         alike = (tried[:, ~space.real] == x[at][~space.real]).all(axis=1)
-        alike &= slice_.contains(tried)
         same = (x[:, ~space.real] == x[at][~space.real]).all(axis=1)
-        begin = np.concatenate([x[same], tried[alike][np.argsort(-values[alike], kind="stable")[:CLIMBERS]]])
-        polytope = slice_.polytope
+        begin = np.concatenate([x[same], tried[alike][np.argsort(-values[alike], kind="stable")[:KEPT]]])
         gradient = value_and_gradient or feasible_differences(polytope, value)
         found = polytope.lift(refine(polytope, gradient, polytope.drop(begin), width))
-        found = found[slice_.contains(found)]
+        found = found[space.contains(found)]
         if len(found):
             ends.append(found)
             heights.append(np.asarray(value(found), dtype=np.float64))

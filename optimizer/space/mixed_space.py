@@ -20,7 +20,7 @@ from optimizer.arrays import Array, Policies
 from optimizer.space.local_search import Value, ValueAndGradient, highest
 from optimizer.space.mixed_search import search_mixed
 from optimizer.space.polytope import TOLERANCE, Polytope, check_sides, stack_rows, within
-from optimizer.space.search_space import BoundedSpace, SearchSpace
+from optimizer.space.search_space import SearchSpace
 
 LISTED = 1024
 """Up to so many policies, where none has a real entry, are a list of candidates to models and searches."""
@@ -28,6 +28,8 @@ COUNTED = 2**18
 """Grids of so many points at most are counted out to find the feasible ones."""
 POOL = 4096
 """Policies to draw from where few of the draws from the relaxation are feasible."""
+REMEMBERED = 256
+"""Choices of what is not real for which the space of the rest is kept: making one takes some milliseconds."""
 LEAST_ACCEPTANCE = 0.02
 
 
@@ -282,10 +284,19 @@ class MixedSpace(SearchSpace, kind="mixed"):
         """The policies (n, d) nearest to unit coordinates, constraints aside."""
         return self.snap(self.lower + np.atleast_2d(u) * (self.upper - self.lower))
 
-    def around(self, policy: Array) -> BoundedSpace:
-        """The real entries, with the others as in a policy (d,)."""
-        low, high = (np.where(self.real, side, policy) for side in (self.lower, self.upper))
-        return BoundedSpace(Bounds(low, high), self.constraints)
+    def around(self, policy: Array) -> Polytope:
+        """The real entries, with the others as in a policy (d,); the last ones are remembered."""
+        key = np.where(self.real, 0.0, policy).tobytes()
+        if key not in self._slices:
+            low, high = (np.where(self.real, side, policy) for side in (self.lower, self.upper))
+            if len(self._slices) == REMEMBERED:
+                del self._slices[next(iter(self._slices))]
+            self._slices[key] = Polytope(Bounds(low, high), self.constraints)
+        return self._slices[key]
+
+    @cached_property
+    def _slices(self) -> dict[bytes, Polytope]:
+        return {}
 
     @cached_property
     def _moves(self) -> Array:
@@ -297,7 +308,7 @@ class MixedSpace(SearchSpace, kind="mixed"):
             elif self.steps[i]:
                 changes = self.steps[i] * np.array([1, -1, 3, -3])
             else:
-                changes = (self.upper - self.lower)[i] * np.array([0.1, -0.1, 0.01, -0.01])
+                changes = (self.upper - self.lower)[i] * np.array([0.1, -0.1])
             single.append(np.outer(changes, np.eye(self.d)[i]))
             small.append(single[-1][:2])
         pairs = [
@@ -320,8 +331,8 @@ class MixedSpace(SearchSpace, kind="mixed"):
     def neighbours(self, policies: Array) -> tuple[NDArray[np.intp], Array]:
         """Policies (m, d) one move away from policies (n, d), and the row (m,) of that from which each is.
 
-        One step of an entry, or three, to either side; another category; a tenth or a hundredth of the range
-        of a real entry. Under a constraint also one such change that another entry takes back.
+        One step of an entry, or three, to either side; another category; a tenth of the range of a real
+        entry. Under a constraint also one such change that another entry takes back.
         """
         n, m = len(policies), len(self._moves)
         near = self.moved(np.repeat(policies, m, axis=0), np.tile(self._moves, (n, 1)))
