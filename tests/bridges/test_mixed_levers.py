@@ -99,7 +99,7 @@ def test_what_is_asked_for_is_what_is_tried_and_within_the_budget(name):
 def test_the_best_of_whole_numbers_is_found_and_recommended():
     environment = Batteries()
     agent = make_agent("d-gpucb", environment, seed=2)
-    for _ in Loop(environment, agent, 1, design=initial_design(environment, 6, 1)).run(40):
+    for _ in Loop(environment, agent, 2, design=initial_design(environment, 6, 2)).run(40):
         pass
     np.testing.assert_array_equal(agent.recommend().policy, find_optimum(environment).policy)
 
