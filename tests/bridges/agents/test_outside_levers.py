@@ -1,12 +1,15 @@
 """SciPy methods and Optuna samplers on whole numbers and categories: never off the steps or the limits."""
 
 import numpy as np
+import optuna
 import pytest
 from scipy.optimize import Bounds, LinearConstraint
 
 from bridges import Loop, make_agent
+from bridges.agents.optuna_agent import OptunaAgent
 from bridges.agents.unit_box import UnitBox
-from optimizer import SearchSpace
+from bridges.feedback import search_space
+from optimizer import Composition, SearchSpace
 from simulators import Environment, OneOf, Outcomes, PolicySpace, Real, Whole
 
 NUMBERS = (Real(0, 1), Whole(1, 20), Whole(10, 30, 5))
@@ -70,6 +73,25 @@ def test_a_method_that_knows_boxes_alone_says_that_it_was_moved_to_whole_numbers
     agent = make_agent(name, environment, seed=1)
     rounds(agent, environment, 30)
     assert sum(agent.projected[6:]) > 15
+
+
+def test_a_sampler_of_optuna_is_given_the_kinds_that_the_levers_are():
+    seen = []
+
+    class Seeing(optuna.samplers.RandomSampler):
+        def sample_independent(self, study, trial, name, distribution):
+            seen.append(distribution)
+            return super().sample_independent(study, trial, name, distribution)
+
+    agent = OptunaAgent(search_space(Clinic(ALL)), Composition(2), sampler=Seeing)
+    agent.ask()
+    kinds = optuna.distributions
+    assert seen[-4:] == [
+        kinds.FloatDistribution(0, 1),
+        kinds.IntDistribution(0, 19),
+        kinds.IntDistribution(0, 4),
+        kinds.CategoricalDistribution(range(4)),
+    ]
 
 
 def test_tpe_finds_the_category_and_the_numbers():

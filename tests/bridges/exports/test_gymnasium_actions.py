@@ -39,7 +39,7 @@ NURSES, BEDS, TARIFF, SHARE = (
 )
 
 
-@pytest.mark.filterwarnings("ignore:.*Box observation space", "ignore:.*not having a spec")
+@pytest.mark.filterwarnings("ignore:.*Box (observation|action) space", "ignore:.*not having a spec")
 @pytest.mark.parametrize(
     ("levers", "action_space"),
     [
