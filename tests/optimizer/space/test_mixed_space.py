@@ -126,8 +126,19 @@ def test_draws_are_uniform_over_the_feasible_grid():
 
 
 def test_a_whole_lever_without_constraints_draws_its_ends_as_often_as_the_rest():
-    counts = np.bincount(inventory().sample(21000, np.random.default_rng(0))[:, 0].astype(int))
-    assert len(counts) == 21 and chisquare(counts).pvalue > 1e-3
+    many = space([0] * 5, [20] * 5, [1] * 5)  # too many policies to be counted out
+    counts = np.bincount(many.sample(21000, np.random.default_rng(0))[:, 0].astype(int))
+    assert many.grid is None and len(counts) == 21 and chisquare(counts).pvalue > 1e-3
+
+
+def test_every_other_category_is_one_move_away():
+    _, near = tariffs().neighbours(np.array([[1.0, 0.3, 0.3]]))
+    changed = near[near[:, 0] != 1]
+    np.testing.assert_array_equal(changed[np.argsort(changed[:, 0])], [[0, 0.3, 0.3], [2, 0.3, 0.3]])
+    three = space([0, 0], [4, 1], [1, 0], categories=[True, False])
+    for category in range(5):
+        _, near = three.neighbours(np.array([[category, 0.5]]))
+        assert sorted(near[near[:, 0] != category][:, 0]) == [k for k in range(5) if k != category]
 
 
 @pytest.mark.parametrize("make", [staff, inventory, spent_whole, quarters])
