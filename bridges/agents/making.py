@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bridges.feedback import composition, search_space
+from bridges.feedback import composition, current_policy, search_space
 from optimizer.agents import names
 from optimizer.agents.agent import Agent
 from optimizer.agents.plugins import register_agent
@@ -42,7 +42,7 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
     space, g = search_space(environment), composition(environment)
     if isinstance(g, GeneralComposition):
         settings["kernel"] = "own"
-    meant = AgentSettings(current=environment.current_policy, context=environment.lives, **settings)
+    meant = AgentSettings(current=current_policy(environment), context=environment.lives, **settings)
     return names.make_agent(name, space, g, meant)
 
 

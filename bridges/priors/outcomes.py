@@ -18,6 +18,7 @@ from bridges.feedback import search_space
 from optimizer.arrays import Array
 from optimizer.prior.prior import Prior
 from optimizer.regression.base import ShiftedMean
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import FiniteSpace
 from simulators.contract.environment import Environment
 from simulators.contract.levers import OneOf
@@ -35,69 +36,13 @@ REMEMBERED = 64
 """Sets of policies whose means are kept: the groups are asked one after another for the same ones."""
 
 
-class Interpolation:
-    """Outcomes of a bounded policy space, interpolated by quintic radial basis functions.
-
-    Entries count by their part of their range. Categories have no distance: each choice of them has an
-    interpolation of its own, made when it is first asked for.
-
-    Parameters
-    ----------
-    source : Environment
-        Whose `expected` is interpolated.
-    design : (n, d) array
-        Feasible policies; between their numeric entries it is interpolated.
-    """
-
-    def __init__(self, source: Environment, design: Array) -> None:
-        self._source, space = source, source.policy_space
-        assert space.bounds is not None
-        self._low, self._width = space.bounds.lb, space.bounds.ub - space.bounds.lb
-        categories = np.array([isinstance(lever, OneOf) for lever in space.levers])
-        self._categories, self._numeric = categories, ~categories & (self._width > 0)
-        # Whole numbers are drawn more than once; a policy may be there only once.
-        _, first = np.unique(design[:, self._numeric], axis=0, return_index=True)
-        self._design = design[np.sort(first)]
-        self._made: dict[tuple[float, ...], Mean] = {}
-
-    def __call__(self, policies: Array) -> Array:
-        """The outcomes (n, J) of policies (n, d)."""
-        values = np.empty((len(policies), len(self._source.groups)))
-        chosen = policies[:, self._categories]
-        for choice in np.unique(chosen, axis=0):
-            rows = (chosen == choice).all(axis=1)
-            values[rows] = self._of(choice)(self._unit(policies[rows]))
-        return values
-
-    def _unit(self, policies: Array) -> Array:
-        part: Array = (policies - self._low)[:, self._numeric] / self._width[self._numeric]
-        return part
-
-    def _of(self, choice: Array) -> Mean:
-        key = tuple(choice.tolist())
-        if key not in self._made:
-            design = self._design.copy()
-            design[:, self._categories] = choice  # feasible as before: no constraint weighs categories
-            self._made[key] = _interpolated(self._unit(design), np.asarray(self._source.expected(design)))
-        return self._made[key]
-
-
-def _interpolated(points: Array, values: Array) -> Mean:
-    """A function through values (n, J) at different points (n, p)."""
-    if not points.shape[1]:
-        return lambda at: np.repeat(values[:1], len(at), axis=0)
-    quadratic = (points.shape[1] + 1) * (points.shape[1] + 2) // 2  # terms that a quintic's polynomial has
-    kernel = "quintic" if len(points) >= 2 * quadratic else "linear"
-    made: Mean = RBFInterpolator(points, values, kernel=kernel)
-    return made
-
-
 class PriorOutcomes:
     """The noise-free outcomes of one environment, as prior means for the agents of another.
 
     In a bounded space they are interpolated by quintic radial basis functions between a Sobol design of
     policies: an agent asks for them at thousands of policies a round, where the environment would be too
-    slow. For `flu-ode` the interpolation is wrong by 0.0003 sick days a person (root mean square).
+    slow. For `flu-ode` the interpolation is wrong by 0.0003 sick days a person (root mean square). Between
+    categories there is nothing to interpolate: there the environment itself is asked, policy by policy.
 
     Parameters
     ----------
@@ -120,9 +65,10 @@ class PriorOutcomes:
             if isinstance(space, FiniteSpace):
                 self._at: Mean = np.asarray(source.expected(np.arange(space.size)), dtype=float).take
                 self._at = partial(self._at, axis=0)
+            elif isinstance(space, MixedSpace) and (space.listed is not None or space.categories.any()):
+                self._at = _on_grid(source, space)
             else:
-                self._at = Interpolation(source, space.sobol(SAMPLES, SEED))
-                self._at(space.sobol(1, SEED))
+                self._at = _interpolated(source, space.sobol(SAMPLES, SEED))
         except NotImplementedError:
             raise ValueError(f"{source.name} does not know its noise-free outcomes") from None
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._evaluate)
@@ -160,6 +106,37 @@ class PriorOutcomes:
         values = np.asarray(self._at(np.frombuffer(data, dtype=dtype).reshape(shape)), dtype=float)
         values.flags.writeable = False
         return values
+
+
+def _interpolated(source: Environment, design: Array) -> Mean:
+    """The outcomes between those of a design (n, d); entries count by their part of their range.
+
+    So thousands of packs and shares of one are alike; and an entry that is fixed counts nothing.
+    """
+    bounds = source.policy_space.bounds
+    assert bounds is not None
+    low, width = bounds.lb, bounds.ub - bounds.lb
+    free = width > 0
+
+    def unit(policies: Array) -> Array:
+        part: Array = ((policies - low) / np.where(free, width, 1.0))[:, free]
+        return part
+
+    _, first = np.unique(design, axis=0, return_index=True)  # whole numbers are drawn more than once
+    design = design[np.sort(first)]
+    p = int(free.sum())
+    terms = (p + 1) * (p + 2) // 2  # of the polynomial that goes with a quintic
+    kernel = "quintic" if len(design) >= 2 * terms else "linear"
+    between = RBFInterpolator(unit(design), np.asarray(source.expected(design)), kernel=kernel)
+    return lambda policies: np.asarray(between(unit(policies)))
+
+
+def _on_grid(source: Environment, space: MixedSpace) -> Mean:
+    """The outcomes of policies, which are brought to their steps first: looked up where they are a list."""
+    if space.listed is None:
+        return lambda policies: source.expected(space.snap(policies))
+    table = np.asarray(source.expected(space.listed), dtype=float)
+    return lambda policies: np.asarray(table[space.rows_of(space.snap(policies))])
 
 
 def prior_outcomes(
@@ -213,7 +190,7 @@ def _limits(space: PolicySpace) -> dict[str, list[Any] | None]:
     assert budget is None or isinstance(budget, LinearConstraint)
     return {
         "set of candidates": None if rows is None else [rows],
-        "kind of levers": [space.steps],
+        "set of levers": [space.steps],
         "pair of bounds": None if box is None else [box.lb, box.ub],
         "budget": None if budget is None else [np.atleast_2d(budget.A), budget.lb, budget.ub],
     }

@@ -1,6 +1,6 @@
 """One choice of a policy: where it is looked for, and what an acquisition may ask about the round."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,13 @@ from optimizer.acquisition.draws import CandidateDraws
 from optimizer.arrays import Array, Policies
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
+from optimizer.posterior.listed import ListedPosterior
 from optimizer.space.search_space import SearchSpace
 
-Model = DecomposedGP | CandidatePosterior
+LOWEST = -1e300
+"""The value of policies that are chosen last."""
+
+Model = DecomposedGP | CandidatePosterior | ListedPosterior
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,9 @@ class Search:
         The largest standard deviation of the objective, before any observation, at policies.
     draws : CandidateDraws, optional
         Draws from the groups' posteriors over a finite space, where the acquisition wants them.
+    taken : list of policies
+        Chosen for the same batch, or waiting to be told: in a space that is not real at all another one is
+        chosen while there are others.
     """
 
     space: SearchSpace
@@ -45,6 +52,7 @@ class Search:
     rng: Callable[[], np.random.Generator]
     prior_deviation_at: Callable[[Policies], float]
     draws: CandidateDraws | None = None
+    taken: Sequence[Any] = ()
 
     @cached_property
     def observed(self) -> Policies:
@@ -81,5 +89,19 @@ class Search:
     ) -> Any:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`."""
         if self.space.finite:
-            return self.space.maximise(value)[0]
-        return self.space.maximise(value, value_and_gradient, self.rng(), extra=self.leaders())[0]
+            return self.space.maximise(self.among_others(value))[0]
+        extra = self.leaders()
+        return self.space.maximise(self.among_others(value), value_and_gradient, self.rng(), extra=extra)[0]
+
+    def among_others(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
+        """The value, below all others where a policy is taken and the space is one of separate policies."""
+        if not self.taken or not self.space.discrete:
+            return value
+        taken = np.asarray(self.taken)
+
+        def lowered(policies: Policies) -> Array:
+            values = value(policies)
+            held = (np.asarray(policies)[:, None] == taken[None]).reshape(len(values), len(taken), -1)
+            return np.where(held.all(axis=2).any(axis=1), LOWEST, values)
+
+        return lowered

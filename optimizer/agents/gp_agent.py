@@ -8,6 +8,7 @@ and Thompson sampling replace the acquisition. The loop over t is `bridges.Loop`
 
 import copy
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ class GPAgent(Agent):
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(model, beta, rng)
+            search = self._search(model, beta, rng, [*waiting, *chosen])
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
             if not self.acquisition.random and len(chosen) < n:
@@ -150,7 +151,7 @@ class GPAgent(Agent):
         # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}.
         self.belief.observe(told)
 
-    def _search(self, model: Any, beta: float, rng: Any) -> Search:
+    def _search(self, model: Any, beta: float, rng: Any, taken: Sequence[Any] = ()) -> Search:
         """The search of a round on a posterior."""
         return Search(
             self.space,
@@ -160,6 +161,7 @@ class GPAgent(Agent):
             rng,
             lambda policies: self.belief.prior_deviation(policies, self._now),
             self.belief.draws,
+            taken,
         )
 
     def _time(self, context: Any) -> float | None:

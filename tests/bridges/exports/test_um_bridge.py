@@ -22,6 +22,7 @@ import simulators
 from bridges import FunctionEnvironment, Loop, make_agent
 from bridges.environments.um_bridge_environment import UMBridgeEnvironment
 from bridges.exports.um_bridge_server import serving
+from simulators import Environment, OneOf, Outcomes, PolicySpace, Whole
 
 umbridge = pytest.importorskip("umbridge")
 POLICY = np.full(5, 0.2)
@@ -73,6 +74,39 @@ def test_a_client_gets_the_outcomes_and_the_objective_that_the_environment_has(f
 def test_a_client_is_told_its_mistake_in_words(flu, policy, config, words):
     with pytest.raises(Exception, match=re.escape(words)):
         umbridge.HTTPModel(flu, "flu-ode")([policy], config)
+
+
+class Clinic(Environment):
+    """Answers with its policy: a group an entry."""
+
+    groups, group_units, objective_unit, sense = ("nurses", "beds", "tariff"), ("",) * 3, "", "minimize"
+
+    def __init__(self):
+        levers = (Whole(1, 4), Whole(10, 30, step=5), OneOf(("flat", "peak")))
+        self.policy_space = PolicySpace(self.groups, self.group_units, levers=levers)
+        self.steps = 0
+
+    def step(self, policy):
+        values = self.policy_space.check(policy)
+        self.steps += 1
+        return Outcomes(values)
+
+
+def test_whole_numbers_and_categories_travel_by_their_numbers_and_nothing_is_rounded():
+    clinic = Clinic()
+    with serving(clinic, port=0) as url:
+        model = umbridge.HTTPModel(url, "Clinic")
+        assert model.get_input_sizes() == [3]
+        assert model([[2, 25, 1]]) == [[2, 25, 1]]
+        for policy, words in (
+            ([2.5, 25, 1], "'nurses' is 2.5; accepted: whole numbers 1..4"),
+            ([2, 26, 1], "'beds' is 26; accepted: whole numbers 10..30 in steps of 5"),
+            ([2, 25, 0.5], "'tariff' is 0.5; accepted: one of flat, peak"),
+            ([2, 25, 2], "'tariff' is 2, outside its bounds 0..1"),
+        ):
+            with pytest.raises(Exception, match=re.escape(words)):
+                model([policy])
+    assert clinic.steps == 1
 
 
 @pytest.mark.parametrize(

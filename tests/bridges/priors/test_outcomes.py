@@ -5,7 +5,6 @@ import pytest
 
 import bridges
 import simulators
-from bridges.priors.outcomes import Interpolation
 from optimizer import Prior
 
 
@@ -71,23 +70,9 @@ def test_the_ode_of_a_town_with_packs_of_doses_is_interpolated_as_well_as_that_o
     assert np.sqrt(np.mean((outcomes(policies) - ode.expected(policies)) ** 2, axis=0)).max() < 1e-3
 
 
-def test_each_choice_of_categories_has_an_interpolation_of_its_own():
-    def f(x):
-        mode, n, share = x
-        return [n**2 if mode == "square" else -n, share]
-
-    policy = {"mode": {"one_of": ["square", "minus"]}, "n": {"whole": (0, 9)}, "share": (0.5, 2)}
-    source = bridges.FunctionEnvironment(f, policy, ["a", "b"], expected=f)
-    space, rng = source.policy_space, np.random.default_rng(0)
-    design = [space.project(rng.uniform(space.bounds.lb, space.bounds.ub)) for _ in range(80)]
-    at = Interpolation(source, np.array(design))
-    policies = np.array([[mode, n, 1.25] for n in range(10) for mode in (0, 1)], dtype=float)
-    assert np.abs(at(policies) - source.expected(policies)).max() < 0.02
-
-
 @pytest.mark.parametrize(
     ("lever", "words"),
-    [({"whole": [0, 5]}, "another kind of levers"), ({"one_of": ["a", "c"]}, "other categories")],
+    [({"whole": [0, 5]}, "another set of levers"), ({"one_of": ["a", "c"]}, "other categories")],
 )
 def test_levers_of_another_kind_have_no_prior_means_here(lever, words):
     def f(x):
