@@ -64,10 +64,11 @@ class History:
         return np.concatenate([told.Y for told in self._told])
 
     @property
-    def noise(self) -> Array | None:
-        """The mean noise variance of each group (J,), where every `tell` stated it."""
-        stated = [told.noise for told in self._told if told.noise is not None]
-        return np.concatenate(stated).mean(axis=0) if len(stated) == len(self._told) else None
+    def noise(self) -> Array:
+        """Their noise variances (T, J), nan where none was stated."""
+        return np.concatenate(
+            [np.full(told.Y.shape, np.nan) if told.noise is None else told.noise for told in self._told]
+        )
 
     @property
     def observed(self) -> Policies:
