@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from optimizer.acquisition.caution import Caution
 from optimizer.acquisition.draws import CandidateDraws
 from optimizer.arrays import Array, Policies
 from optimizer.posterior.candidates import CandidatePosterior
@@ -36,6 +37,8 @@ class Search:
         The largest standard deviation of the objective, before any observation, at policies.
     draws : CandidateDraws, optional
         Draws from the groups' posteriors over a finite space, where the acquisition wants them.
+    caution : Caution, optional
+        What to avoid, where policies have failed.
     """
 
     space: SearchSpace
@@ -45,6 +48,7 @@ class Search:
     rng: Callable[[], np.random.Generator]
     prior_deviation_at: Callable[[Policies], float]
     draws: CandidateDraws | None = None
+    caution: Caution | None = None
 
     @cached_property
     def observed(self) -> Policies:
@@ -81,5 +85,11 @@ class Search:
     ) -> Any:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`."""
         if self.space.finite:
-            return self.space.maximise(value)[0]
+            return self.space.maximise(self.restricted(value))[0]
+        if self.caution is not None:
+            value, value_and_gradient = self.caution.priced(value, value_and_gradient)
         return self.space.maximise(value, value_and_gradient, self.rng(), extra=self.leaders())[0]
+
+    def restricted(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
+        """The value, below all others at separate policies that probably fail."""
+        return value if self.caution is None else self.caution.restricted(value)

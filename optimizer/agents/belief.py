@@ -1,19 +1,19 @@
-"""What an agent believes: its prior, the posterior given all that it was told, and where policies failed.
+"""What an agent believes: its prior, the posterior given all that it was told, and where policies fail.
 
 Time is an input of the kernels where the world lives on while it is asked: an old reading then says less of
 the coming hour. Whoever asks what is believed says of which time.
 """
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from optimizer.acquisition.caution import Caution
 from optimizer.acquisition.draws import CandidateDraws
+from optimizer.acquisition.feasibility import Answering, Feasibility, feasibility
 from optimizer.acquisition.search import Model
-from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.history import History, Told
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Array, Policies
@@ -76,6 +76,7 @@ class Belief:
         self._drawing = drawing
         self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
         prior = settings.prior
+        self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
         self._learn_at = self.design_size if prior is None else None
         if prior is not None:
             if groups is not None:
@@ -99,26 +100,28 @@ class Belief:
         assert isinstance(self.model, DecomposedGP)
         return self.model.seen_by(lambda policies: self.features(policies, time))
 
-    def at_failures(self, time: float | None, *, asking: bool = True) -> Any:
-        """The posterior as a search sees it: where policies failed, it expects little.
+    def caution(self, time: float | None, least: float) -> Caution | None:
+        """What a search at a time avoids, given the policies that failed; None where none has.
 
-        A policy that failed has no value and teaches none, but an agent that forgot it would ask for it for
-        ever. So for the search alone it is as if every group had returned the bad end of its credible
-        interval: near what was observed that says little, elsewhere it leads away. Where failures go on while
-        asking, it is the bad end of the prior's interval, which leads away from what the model is sure of.
-        Where time goes on, a failure says nothing of the next moment.
+        A policy that failed has no value, and teaches none: that it failed is evidence of another kind. Where
+        time goes on, it is evidence for a while, and so is a reading with a missing group: an agent that
+        wants to know the group would ask the same silent channel for ever.
         """
-        model, failed = self.at(time), self.history.failed
-        if not failed or time is not None:
-            return model
-        model, lasting = copy.deepcopy(model), len(failed) - self.history.streak if asking else len(failed)
-        for i, policy in enumerate(failed):
-            at = np.asarray([policy])
-            means, variances = model.predict_groups(at)
-            spread = self._prior_variances(at, time) if i > lasting else variances
-            better = np.sign(self.composition.sign * self.composition.slopes(means, at))
-            model.observe(at, means - better * CREDIBLE * np.sqrt(spread))
-        return model
+        history = self.history
+        if not history.failures and (time is None or not history.gaps):
+            return None
+        told, known = len(history.Y), np.isfinite(history.Y)
+        worked = known.any(axis=1) if time is None else known.all(axis=1)
+        policies = history.policies
+        if self._feasible is None or self._feasible[:2] != (told, time):
+            model = (
+                feasibility(self.space, policies, worked)
+                if time is None
+                else Answering(self.space, policies, worked, history.times, time)
+            )
+            self._feasible = told, time, model
+        failed = policies[~worked] if time is None else policies[:0]
+        return Caution(self.space, self._feasible[2], policies[worked], failed, least)
 
     def prior_deviation(self, policies: Policies, time: float | None) -> float:
         """Largest standard deviation of the objective at policies before any observation."""

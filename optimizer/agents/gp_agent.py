@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.acquisition.acquisition import PosteriorMean
+from optimizer.acquisition.caution import ASKED, RECOMMENDED
 from optimizer.acquisition.names import ACQUISITIONS
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Recommendation
@@ -110,7 +111,7 @@ class GPAgent(Agent):
         if self.belief.model is None:
             return self.space.sobol(t + n, self.seed)[t:]
         # Line 3: the posterior of every group, whose mu_{j,t-1} and sigma^2_{j,t-1} the search asks for.
-        model = self.belief.at_failures(self._now)
+        model = self.belief.at(self._now)
         if not self.acquisition.random and (n > 1 or waiting):
             model = copy.deepcopy(model)
             for policy in waiting:
@@ -150,8 +151,8 @@ class GPAgent(Agent):
         # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}.
         self.belief.observe(told)
 
-    def _search(self, model: Any, beta: float, rng: Any) -> Search:
-        """The search of a round on a posterior."""
+    def _search(self, model: Any, beta: float, rng: Any, least: float = ASKED) -> Search:
+        """The search of a round on a posterior, among policies that work with so much probability at least."""
         return Search(
             self.space,
             model,
@@ -160,6 +161,7 @@ class GPAgent(Agent):
             rng,
             lambda policies: self.belief.prior_deviation(policies, self._now),
             self.belief.draws,
+            self.belief.caution(self._now, least),
         )
 
     def _time(self, context: Any) -> float | None:
@@ -194,10 +196,9 @@ class GPAgent(Agent):
         if self.belief.model is None:
             policy = self.space.sobol(1, self.seed)[0] if best is None else best
             return Recommendation(policy, *(float("nan"),) * 3, best_observed=best, best_observed_value=value)
-        cautious = self.belief.at_failures(self._now, asking=False)
-        policy = PosteriorMean().choose(self._search(cautious, 0.0, self.rng))
-        at = np.asarray([policy])
         model = self.belief.at(self._now)
+        policy = PosteriorMean().choose(self._search(model, 0.0, self.rng, RECOMMENDED))
+        at = np.asarray([policy])
         groups: dict[str, Array] = {}
         means, variances = model.predict_groups(at)
         if self.feedback == "decomposed":

@@ -1,7 +1,7 @@
 """What an agent was told, in order: enough to tell it again."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,16 +29,15 @@ class History:
 
     Attributes
     ----------
-    failed : list of policies
-        Those told without any finite observation. Kept, since every `ask` wants to know.
-    streak : int
-        How many of them were told last in a row.
+    failures : int
+        How many policies were told without any finite observation, and how many in part, `gaps`. Kept, since
+        every `ask` wants to know.
     """
 
     def __init__(self, none: Policies, groups: int) -> None:
         self._told = [Told(none, np.empty((0, groups)), np.empty((0, groups)), None)]
-        self.failed: list[Any] = []
-        self.streak = 0
+        self.failures = 0
+        self.gaps = 0
 
     def __iter__(self) -> Iterator[Told]:
         """Every `tell`, in order."""
@@ -47,11 +46,9 @@ class History:
     def add(self, told: Told) -> None:
         """Remember one more."""
         self._told.append(told)
-        for policy, row in zip(told.policies, told.Y, strict=True):
-            observed = np.isfinite(row).any()
-            self.streak = 0 if observed else self.streak + 1
-            if not observed:
-                self.failed.append(policy)
+        known = np.isfinite(told.Y)
+        self.failures += int((~known.any(axis=1)).sum())
+        self.gaps += int((known.any(axis=1) & ~known.all(axis=1)).sum())
 
     @property
     def policies(self) -> Policies:
@@ -68,6 +65,11 @@ class History:
         """The mean noise variance of each group (J,), where every `tell` stated it."""
         stated = [told.noise for told in self._told if told.noise is not None]
         return np.concatenate(stated).mean(axis=0) if len(stated) == len(self._told) else None
+
+    @property
+    def times(self) -> list[float]:
+        """The time of every policy told, where there is one."""
+        return [float(told.time) for told in self if told.time is not None for _ in told.policies]
 
     @property
     def observed(self) -> Policies:
