@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint
 from bridges.environments.answers import group_names, read_answer
 from optimizer.arrays import Array
 from policyloop.messages import failure
-from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.environment import Environment, Outcomes, SimulationError, failure_kind
 from simulators.contract.policy_space import PolicySpace
 from simulators.contract.targets import load_target
 from simulators.contract.validation import choice, number, per_group
@@ -115,7 +115,7 @@ class DeclaredEnvironment(Environment):
             values = read_answer(self.simulate(asked, seed), self.groups)
         except Exception as error:
             cause = error if isinstance(error, SimulationError) else f"the model raised {failure(error)}"
-            raise SimulationError(
+            raise failure_kind(error)(
                 f"{cause}; the model was asked with {_shown(asked, seed)}", checked, seed
             ) from error
         return Outcomes(values, self._noise, {"policy": asked, "seed": seed})

@@ -26,6 +26,9 @@ from optimizer.prior.learning import learn_prior
 from optimizer.prior.prior import Prior
 from optimizer.space.search_space import FiniteSpace, SearchSpace
 
+ALIKE = 0.01
+"""How far apart policies that are lost are still the same, as a share of every entry's range."""
+
 
 class Belief:
     """The Gaussian processes of an agent: one a group, or one of the composed value (J = 1).
@@ -77,6 +80,7 @@ class Belief:
         self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
         prior = settings.prior
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
+        self._lost: list[Array] = []  # policies of the unit box whose step was lost
         self._learn_at = self.design_size if prior is None else None
         if prior is not None:
             if groups is not None:
@@ -100,6 +104,13 @@ class Belief:
         assert isinstance(self.model, DecomposedGP)
         return self.model.seen_by(lambda policies: self.features(policies, time))
 
+    def lost_before(self, policy: Policies) -> bool:
+        """Note that the step of a policy (1, d) or (1,) was lost; whether that of one like it was before."""
+        unit = self.space.to_unit(policy)[0]
+        again = any(np.abs(unit - before).max(initial=0.0) <= ALIKE for before in self._lost)
+        self._lost.append(unit)
+        return again
+
     def caution(self, time: float | None, least: float) -> Caution | None:
         """What a search at a time avoids, given the policies that failed; None where none has.
 
@@ -111,7 +122,7 @@ class Belief:
         if not history.failures and (time is None or not history.gaps):
             return None
         told, known = len(history.Y), np.isfinite(history.Y)
-        worked = known.any(axis=1) if time is None else known.all(axis=1)
+        worked = np.asarray(known.any(axis=1) if time is None else known.all(axis=1))
         policies = history.policies
         if self._feasible is None or self._feasible[:2] != (told, time):
             model = (

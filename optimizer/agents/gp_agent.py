@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.acquisition.acquisition import PosteriorMean
-from optimizer.acquisition.caution import ASKED, RECOMMENDED
+from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
 from optimizer.acquisition.names import ACQUISITIONS
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Recommendation
 from optimizer.agents.belief import Belief, hallucinate
 from optimizer.agents.history import Told
+from optimizer.agents.recommending import recommended
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
@@ -116,12 +117,13 @@ class GPAgent(Agent):
             model = copy.deepcopy(model)
             for policy in waiting:
                 hallucinate(model, policy)
+        caution = self.belief.caution(self._now, ASKED)
         chosen: list[Any] = []
         rng = functools.cache(lambda: self.rng(len(waiting)))
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(model, beta, rng)
+            search = self._search(model, beta, rng, caution)
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
             if not self.acquisition.random and len(chosen) < n:
@@ -151,8 +153,23 @@ class GPAgent(Agent):
         # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}.
         self.belief.observe(told)
 
-    def _search(self, model: Any, beta: float, rng: Any, least: float = ASKED) -> Search:
-        """The search of a round on a posterior, among policies that work with so much probability at least."""
+    def lose(
+        self, policies: ArrayLike, observations: ArrayLike, context: Any = None, *, partly: bool = False
+    ) -> None:
+        """Count the rounds; a policy that is lost again, or one next to it, counts as one that fails.
+
+        Else an agent would ask for ever for a policy at which a model never ends. See `Agent.lose`.
+        """
+        self._now = self._time(context)
+        for i, policy in enumerate(self.as_policies(policies)):
+            at = np.asarray([policy])
+            if self._timed or partly or not self.belief.lost_before(at):
+                self.rounds += 1
+            else:
+                self.tell(at, np.asarray(observations)[[i]])
+
+    def _search(self, model: Any, beta: float, rng: Any, caution: Caution | None) -> Search:
+        """The search of a round on a posterior."""
         return Search(
             self.space,
             model,
@@ -161,7 +178,7 @@ class GPAgent(Agent):
             rng,
             lambda policies: self.belief.prior_deviation(policies, self._now),
             self.belief.draws,
-            self.belief.caution(self._now, least),
+            caution,
         )
 
     def _time(self, context: Any) -> float | None:
@@ -189,7 +206,11 @@ class GPAgent(Agent):
         return self.composition.sign * mean, np.sqrt(variance)
 
     def recommend(self, context: Any = None) -> Recommendation:
-        """The policy with the best posterior mean over the whole space, not the best observation."""
+        """The policy with the best posterior mean over the whole space, or the best of those tried.
+
+        Where policies failed, one that works with a probability of 0.9 at least. See
+        `optimizer.agents.recommending` for when one that was tried is preferred.
+        """
         if context is not None:
             self._now = self._time(context)
         best, value = self._best
@@ -197,7 +218,18 @@ class GPAgent(Agent):
             policy = self.space.sobol(1, self.seed)[0] if best is None else best
             return Recommendation(policy, *(float("nan"),) * 3, best_observed=best, best_observed_value=value)
         model = self.belief.at(self._now)
-        policy = PosteriorMean().choose(self._search(model, 0.0, self.rng, RECOMMENDED))
+        caution = None if self._timed else self.belief.caution(None, RECOMMENDED)
+        policy = recommended(
+            self.belief,
+            self._now,
+            lambda: PosteriorMean().choose(self._search(model, 0.0, self.rng, caution)),
+        )
+        return self.predicted(policy)
+
+    def predicted(self, policy: Any) -> Recommendation:
+        """What a policy (d,), or a candidate's row, would be recommended with."""
+        best, value = self._best
+        model = self.belief.at(self._now)
         at = np.asarray([policy])
         groups: dict[str, Array] = {}
         means, variances = model.predict_groups(at)
@@ -207,10 +239,11 @@ class GPAgent(Agent):
         mean, variance = model.predict(at)
         middle = self.composition.sign * float(mean[0])
         if isinstance(self.composition, GeneralComposition):
-            low, high = credible_interval(self.composition, means, variances, at)
+            middle, low, high = credible_interval(self.composition, means, variances, at)
         else:
             half_width = CREDIBLE * float(np.sqrt(variance[0]))
             low, high = middle - half_width, middle + half_width
+        tried = sum(np.array_equal(policy, one) for one in self.observed)
         return Recommendation(
-            policy, middle, low, high, best_observed=best, best_observed_value=value, **groups
+            policy, middle, low, high, tried=tried, best_observed=best, best_observed_value=value, **groups
         )

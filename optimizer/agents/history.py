@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optimizer.arrays import Array, Policies
+from optimizer.arrays import Array, Policies, Rows
 
 
 class Told(NamedTuple):
@@ -70,6 +70,11 @@ class History:
     def times(self) -> list[float]:
         """The time of every policy told, where there is one."""
         return [float(told.time) for told in self if told.time is not None for _ in told.policies]
+
+    def tried(self) -> tuple[Policies, Rows]:
+        """The different policies with at least one finite observation, and how often each was observed."""
+        policies, counts = np.unique(self.observed, axis=0, return_counts=True)
+        return policies, counts
 
     @property
     def observed(self) -> Policies:

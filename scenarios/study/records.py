@@ -25,6 +25,10 @@ ALL_TRIALS = "all"  # the key of the world that all trials share
 Numbers = list[float | None]
 
 
+NOTHING = ("failed", "lost")
+"""The status of rounds in which nothing was observed."""
+
+
 class StoredRound(NamedTuple):
     """A round of an agent's trial: `bridges.Round` as it is stored, a field a column."""
 
@@ -40,7 +44,7 @@ class StoredRound(NamedTuple):
     regret: float | None
     seconds: float
     step_seconds: float
-    status: Literal["ok", "partial", "failed"]
+    status: Literal["ok", "partial", "failed", "lost"]
     error: str
 
     @classmethod
@@ -114,6 +118,8 @@ class Advice(NamedTuple):
         Noise-free outcomes of the policy, None where unknown.
     held_out : HeldOut or None
         The policy simulated again, where its regret is unknown.
+    tried : int or None
+        How many rounds observed it; 0: it is a prediction. None in a study from before this was stored.
     expected : float or None
         Noise-free objective of the policy.
     simple_regret : float or None
@@ -134,6 +140,7 @@ class Advice(NamedTuple):
     row: int | None
     expected_outcomes: list[float] | None
     held_out: HeldOut | None
+    tried: int | None
     expected: float | None
     simple_regret: float | None
 
@@ -168,7 +175,7 @@ class Advice(NamedTuple):
 
 ADVICE_COLUMNS = ("trial", "agent", "rounds", "value", "expected", "simple_regret")
 _SAID = Advice._fields[3:-2]
-_LATER = ("row", "expected_outcomes", "held_out")  # a study may have been written before them
+_LATER = ("row", "expected_outcomes", "held_out", "tried")  # a study may have been written before them
 
 
 class StoredOptimum(NamedTuple):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 import optimizer
 import simulators
 from scenarios.declaration.schema import Scenario
-from scenarios.study.records import StoredRound, WorldRecord
+from scenarios.study.records import NOTHING, StoredRound, WorldRecord
 from scenarios.trial.advice import stored_advice
 from scenarios.trial.sink import Sink, WorkerSink
 from scenarios.trial.world import World, Worlds
@@ -62,7 +62,7 @@ def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
         loop = world.loop(label, learned, steps)
         for one in loop.run(scenario.rounds, history=[stored.as_round() for stored in history]):
             sink.put(StoredRound.of(number, label, one))
-            if scenario.stop_at_failure and one.status == "failed":
+            if scenario.stop_at_failure and one.status in NOTHING:
                 raise simulators.SimulationError(f"trial {number}, {label}, round {one.round}: {one.error}")
             if sink.stopping:
                 return

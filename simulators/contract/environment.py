@@ -7,6 +7,7 @@ outcomes into the objective (Definitions 1 and 2 of the paper), `n` a number of 
 
 from __future__ import annotations
 
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,32 @@ class SimulationError(RuntimeError):
         # Exceptions pickle their positional arguments only; a worker's failure must arrive with policy and
         # seed.
         return (type(self), (str(self), self.policy, self.seed))
+
+
+class StepLost(SimulationError):
+    """A step that was lost: stopped at a limit of time or memory, or its process was killed.
+
+    Its round has failed, but says nothing of the policy. What a model itself raises is a `SimulationError`.
+    """
+
+
+_KILLS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGALRM", "SIGXCPU")
+"""Signals by which others end a process; of the rest, such as SIGSEGV, it dies of itself."""
+
+
+def failure_kind(cause: Exception | int) -> type[SimulationError]:
+    """What a step's failure is to be raised as, `StepLost` or `SimulationError`.
+
+    Parameters
+    ----------
+    cause : Exception, or int
+        What was raised, or the exit code of a process: minus a signal's number where one ended it.
+    """
+    if isinstance(cause, int):
+        lost = cause < 0 and signal.Signals(-cause).name in _KILLS
+    else:
+        lost = isinstance(cause, StepLost | MemoryError)
+    return StepLost if lost else SimulationError
 
 
 @dataclass(frozen=True, eq=False)
