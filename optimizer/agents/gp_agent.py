@@ -226,8 +226,10 @@ class GPAgent(Agent):
         )
         return self.predicted(policy)
 
-    def predicted(self, policy: Any) -> Recommendation:
-        """What a policy (d,), or a candidate's row, would be recommended with."""
+    def predicted(self, policy: Any, context: Any = None) -> Recommendation:
+        """What a policy (d,), or a candidate's row, would be recommended with; see `Agent.recommend`."""
+        if context is not None:
+            self._now = self._time(context)
         best, value = self._best
         model = self.belief.at(self._now)
         at = np.asarray([policy])

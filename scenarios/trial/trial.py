@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import optimizer
 import simulators
+from optimizer.agents.confirmation import Confirming
 from scenarios.declaration.schema import Scenario
 from scenarios.study.records import NOTHING, StoredRound, WorldRecord
 from scenarios.trial.advice import stored_advice
@@ -77,7 +78,8 @@ def replay(
         loop = World.of(scenario, trial).loop(label, learned)
         for _ in loop.run(len(history), history=[stored.as_round() for stored in history]):
             pass
-    return loop.environment, loop.agent
+    agent = loop.agent.agent if isinstance(loop.agent, Confirming) else loop.agent
+    return loop.environment, agent
 
 
 _worlds: dict[bytes, Worlds] = {}  # of the run for which this process works, by the run's key
