@@ -1,7 +1,7 @@
 """How often agents ask for policies that fail, and whether they recommend one.
 
-A step fails where x0 > 0.8; elsewhere the outcomes are -x0 and -0.3 x1, to be minimised, so that the best policy
-lies at the edge of what fails. Every agent has 30 rounds, the first of which are its design.
+A step fails where x0 > 0.8; elsewhere the outcomes are -x0 and -0.3 x1, to be minimised, so that the best
+policy lies at the edge of what fails. Every agent has 30 rounds, the first of which are its design.
 
     python benchmarks/bench_failures.py --seeds 20
 """
@@ -57,7 +57,8 @@ def main():
     asked = parser.parse_args()
     threadpool_limits(1)
     print(
-        f"{'agent':<10}{'failed of ' + str(ROUNDS - DESIGN):>16}{'most':>6}{'advice fails':>14}{'objective':>11}"
+        f"{'agent':<10}{'failed of ' + str(ROUNDS - DESIGN):>16}{'most':>6}{'advice fails':>14}"
+        f"{'objective':>11}"
     )
     for name in asked.agents:
         found = [trial(name, seed, asked.grid) for seed in range(asked.seeds)]

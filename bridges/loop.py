@@ -48,8 +48,8 @@ class Round:
     step_seconds : float
         Wall time of the environment's step.
     status : {"ok", "partial", "failed", "lost"}
-        All groups observed, some, or none: "failed" where that is the policy's doing, "lost" where the step was
-        stopped at a limit or its process was killed.
+        All groups observed, some, or none: "failed" where that is the policy's doing, "lost" where the step
+        was stopped at a limit or its process was killed.
     error : str
         Why nothing was observed.
     """
@@ -222,7 +222,7 @@ class Loop:
         try:
             if isinstance(outcomes, Exception):
                 raise outcomes
-            observed = checked(outcomes, J)
+            observed = checked(outcomes, J, self.environment)
         except Exception as error:  # the round's failure, not the study's
             return nothing, f"{failure(error)} (policy {_text(policy)}, seed {seed})"
         if np.isnan(observed.values).all():
@@ -230,7 +230,7 @@ class Loop:
         return observed, ""
 
     def _tell(self, one: Round, context: float | None) -> None:
-        """Tell the agent of a round; of one that is lost, or says nothing of what the agent models, that it was."""
+        """Tell the agent of a round, or that one says nothing: it was lost, or the composed value is missing."""
         alive = self.environment.lives
         gap = one.status == "partial" and self.agent.feedback == "aggregate" and not alive
         outcomes = Outcomes(one.outcomes, one.noise_variance)

@@ -16,7 +16,7 @@ from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError, failure_kind
 from simulators.contract.policy_space import PolicySpace
 from simulators.contract.targets import load_target
-from simulators.contract.validation import choice, number, per_group
+from simulators.contract.validation import choice, noise_of_groups, number, outcome_ranges, per_group
 
 Policy = Mapping[str, Sequence[float]] | PolicySpace
 
@@ -49,8 +49,10 @@ class DeclaredEnvironment(Environment):
     compose : callable or target, optional
         The objective of outcomes (..., J) and policies (..., d), where it is not a weighted sum (Definition
         2); vectorised.
-    noise_variance : float or sequence of float, optional
-        Variance of the noise of all groups or of each, where it is known.
+    noise_variance : float, or J of them, or J lists of J, optional
+        Variance of the noise of all groups or of each, or its covariance, where it is known.
+    outcome_range : pair of float, or J of them, optional
+        What no observation lies below or above; see `Environment`.
     whole : sequence of str, default=()
         Labels whose entries are rounded to the nearest whole number before the model gets them.
 
@@ -72,6 +74,7 @@ class DeclaredEnvironment(Environment):
         weights: Sequence[float] | None = None,
         compose: Callable[[Array, Any], ArrayLike] | str | None = None,
         noise_variance: float | Sequence[float] | None = None,
+        outcome_range: Sequence[Any] | None = None,
         whole: Sequence[str] = (),
     ) -> None:
         self.groups = group_names(groups)
@@ -89,7 +92,12 @@ class DeclaredEnvironment(Environment):
         self._compose = function(compose, "compose") if compose is not None else None
         self._noise = None
         if noise_variance is not None:
-            self._noise = per_group("noise_variance", noise_variance, self.groups, least=0.0)
+            self._noise = (
+                noise_of_groups("noise_variance", noise_variance, J)
+                if np.ndim(noise_variance) == 2
+                else per_group("noise_variance", noise_variance, self.groups, least=0.0)
+            )
+        self.outcome_range = outcome_ranges(outcome_range, self.groups)
         for label in whole:
             choice("whole", label, self.policy_space.labels)
         self._whole = frozenset(whole)

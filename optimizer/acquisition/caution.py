@@ -1,8 +1,8 @@
 """Where policies fail, a search keeps to those that probably work, whatever its score is.
 
-The score itself is left as it is: it may be in the objective's unit, a logarithm or a draw, and what is expected of
-a policy if it works does not depend on whether it does. So the search is restricted (chance constraints, Gelbart
-et al. 2014), and only among policies that probably work does the score decide.
+The score itself is left as it is: it may be in the objective's unit, a logarithm or a draw, and what is
+expected of a policy if it works does not depend on whether it does. So the search is restricted (chance
+constraints, Gelbart et al. 2014), and only among policies that probably work does the score decide.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,8 @@ SAME = 1e-6
 LOWEST = -1e300
 """The value of what is chosen last."""
 STEEP, SMOOTH = 10.0, 0.05
-"""What is missing to the least probability costs so many times the range of the scores; up to here quadratically."""
+"""What is missing to the least probability costs so many times the range of the scores; up to here
+quadratically."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from optimizer.arrays import Array, Policies, Rows
 from optimizer.posterior.cholesky import pivoted_cholesky, safe_cholesky
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.gaussian_process import GaussianProcess
-from optimizer.posterior.inputs import prior_mean_at
+from optimizer.posterior.inputs import prior_mean_at, stated_or_own
 from optimizer.prior.prior import Prior
 
 TOLERANCE = 1e-10
@@ -52,8 +52,8 @@ class CandidateDraws:
         self._groups = [_Observed(GaussianProcess(kernel, 0.0)) for kernel in prior.kernels]
 
     def observe(self, rows: Rows, Y: Array, noise: Array | None = None) -> None:
-        """Add observations (T, J) at candidates (T,), nan where missing, and their noise variances."""
-        noise = np.broadcast_to(self.noise_variances, Y.shape) if noise is None else noise
+        """Add observations (T, J) at candidates (T,), nan where missing, noise variances nan where none."""
+        noise = stated_or_own(noise, self.noise_variances, Y.shape)
         for j, group in enumerate(self._groups):
             known = np.isfinite(Y[:, j])
             at, y, variances = rows[known], Y[known, j], noise[known, j]

@@ -1,10 +1,11 @@
 """Whether a policy works: a probability, learned from the policies that worked and those that failed.
 
-A failure has no outcome, and pretending one would mix two questions: how good a policy is, and whether it can be
-had at all. So a second model answers the second question alone. In a world that stays as it is, it is a
+A failure has no outcome, and pretending one would mix two questions: how good a policy is, and whether it can
+be had at all. So a second model answers the second question alone. In a world that stays as it is, it is a
 Gaussian process classifier of scikit-learn (Rasmussen & Williams 2006, chapter 3) on the unit box of the
-policies, with a length scale for every entry, so that one that has nothing to do with failures is seen through.
-It does not depend on J. In a world that lives, a failure says something of the coming time only for a while.
+policies, with a length scale for every entry, so that one that has nothing to do with failures is seen
+through. It does not depend on J. In a world that lives, a failure says something of the coming time only for
+a while.
 
 Notation: F the latent function, m and v its posterior mean and variance by Laplace's approximation, and the
 probability that a policy works is the logistic of m / sqrt(1 + pi v / 8) (MacKay 1992).
@@ -32,9 +33,9 @@ Worked = NDArray[np.bool_]
 BASE_VARIANCE = 4.0
 """Prior variance of the log-odds that all policies share: how often anything works is learned."""
 AMPLITUDE, LENGTH_SCALE = (0.1, 30.0), (0.05, 5.0)
-"""Bounds of the kernel's variance, and of its length scales as shares of an entry's range. Above that variance
-Laplace's approximation is too unsure of itself: held-out log loss 0.15 at 30, 0.17 at 100, 0.27 at 1000 where 30
-policies of two entries are parted by a step."""
+"""Bounds of the kernel's variance, and of its length scales as shares of an entry's range. Above that
+variance Laplace's approximation is too unsure of itself: held-out log loss 0.15 at 30, 0.17 at 100, 0.27 at
+1000 where 30 policies of two entries are parted by a step."""
 ALONE = 0.3
 """Length scale, as a share of the box's diagonal, by which policies are kept apart before one has worked."""
 MOST = 100
@@ -207,7 +208,7 @@ def _span(space: SearchSpace) -> Array:
 
 
 def _relevant(U: Array, worked: Worked) -> tuple[Array, Worked]:
-    """At most `MOST` of the policies, in order: the last failures, what worked nearest to one, and some others."""
+    """At most `MOST` policies, in order: the last failures, what worked nearest to one, some others."""
     if len(U) <= MOST:
         return U, worked
     failed = np.flatnonzero(~worked)[-MOST // 2 :]

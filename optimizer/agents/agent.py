@@ -104,7 +104,7 @@ class Agent(ABC):
             Composed values, or every group's outcome, by `feedback`. nan teaches nothing: a round whose
             observations are all nan counts as a round, and no more.
         noise_variance : array_like of the same shape, optional
-            Variance of each observation; the agent's own unless given.
+            Variance of each observation; the agent's own unless given, and where it is nan.
         context : float, optional
             As for `ask`: the time of these observations.
         """

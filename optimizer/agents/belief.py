@@ -4,6 +4,7 @@ Time is an input of the kernels where the world lives on while it is asked: an o
 the coming hour. Whoever asks what is believed says of which time.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,8 @@ from optimizer.posterior.inputs import as_variances, prior_mean_at
 from optimizer.prior.learning import learn_prior
 from optimizer.prior.prior import Prior
 from optimizer.space.search_space import FiniteSpace, SearchSpace
+
+log = logging.getLogger("policyloop")
 
 ALIKE = 0.01
 """How far apart policies that are lost are still the same, as a share of every entry's range."""
@@ -80,6 +83,7 @@ class Belief:
         self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
         prior = settings.prior
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
+        self._said = False
         self._lost: list[Array] = []  # policies of the unit box whose step was lost
         self._learn_at = self.design_size if prior is None else None
         if prior is not None:
@@ -148,17 +152,54 @@ class Belief:
         return np.stack([kernel.diag(features) for kernel in self.prior.kernels], axis=1)
 
     def noise(self, policies: Policies, Y: Array, stated: ArrayLike | None) -> Array | None:
-        """Noise variances (n, J), if any are known; of a composed value sum_j g_j(x)^2 sigma_j^2."""
-        if stated is not None:
-            return as_variances(np.asarray(stated, dtype=float).reshape(Y.shape), Y.shape)
-        if self._groups is None:
-            return None
-        composition, noise = self._groups
-        return composition.variance(np.broadcast_to(noise, (len(Y), composition.groups)), policies)[:, None]
+        """Noise variances (n, J), if any are known, nan where not; of a composed value sum_j g_j^2
+        sigma_j^2."""
+        own: Array | None = None
+        if self._groups is not None:
+            composition, noise = self._groups
+            own = composition.variance(np.broadcast_to(noise, (len(Y), composition.groups)), policies)[
+                :, None
+            ]
+        if stated is None:
+            return own
+        given = np.asarray(stated, dtype=float).reshape(Y.shape)
+        as_variances(np.where(np.isnan(given), 0.0, given), Y.shape)  # refuses what is no variance
+        return given if own is None else np.where(np.isnan(given), own, given)
 
     def observe(self, told: Told) -> None:
         """The Bayesian update of every group (Algorithm 2, line 7); at times the prior is learned anew."""
         self.history.add(told)
+        try:
+            self._learn_from(told)
+        except Exception:
+            self.history.forget()
+            self._rebuild()
+            raise
+        self._say_what_is_missing()
+
+    def _rebuild(self) -> None:
+        """The posterior of all that was told: an update that failed may have reached some groups only."""
+        if self.prior is not None:
+            self._form(self.prior)
+            for each in self.history:
+                self._update(each)
+
+    def _say_what_is_missing(self) -> None:
+        """Say once of which groups too little was observed to learn from, where an agent waits for them."""
+        if self._said or self.prior is not None or len(self.history.observed) < 2 * self.design_size:
+            return
+        counts = np.isfinite(self.history.Y).sum(axis=0)
+        groups = ", ".join(f"{j} ({count} times)" for j, count in enumerate(counts.tolist()) if count < 2)
+        if groups:
+            self._said = True
+            log.warning(
+                "after %d rounds there is too little of group %s to learn from: until every group was "
+                "observed twice, policies are those of a design",
+                len(self.history.observed),
+                groups,
+            )
+
+    def _learn_from(self, told: Told) -> None:
         if self._learn_at is not None and self.history.suffices(self._learn_at):
             self._learn_at = 2 * len(self.history.observed)
             self._form(self.learn())

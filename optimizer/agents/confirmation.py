@@ -1,8 +1,8 @@
-"""The last rounds of a trial, spent on trying again what leads: which of a few policies is best, noise in mind.
+"""The last rounds of a trial try again what leads: which of a few policies is best, noise in mind.
 
-What leads after many noisy rounds leads partly by luck. So an agent may be wrapped: near the end it repeats its
-leading policies by sequential halving (Karnin, Koren & Somekh 2013). All of them are tried equally often, the
-better half goes on, and so forth; they are compared by the means of these tries alone, since those before
+What leads after many noisy rounds leads partly by luck. So an agent may be wrapped: near the end it repeats
+its leading policies by sequential halving (Karnin, Koren & Somekh 2013). All of them are tried equally often,
+the better half goes on, and so forth; they are compared by the means of these tries alone, since those before
 decided who leads. The wrapped agent is told of them as of any round.
 """
 
@@ -18,7 +18,7 @@ from optimizer.composition.linear import BaseComposition
 
 
 def field_size(tries: int) -> int:
-    """How many policies so many tries compare: the largest m = 2^s, in s stages of m tries at most; else 1."""
+    """How many policies so many tries compare: the largest m = 2^s, in s stages of m tries; else 1."""
     m, s = 1, 0
     while 2 * m * (s + 1) <= tries:
         m, s = 2 * m, s + 1
@@ -42,8 +42,8 @@ class Confirming(Agent):
     Parameters
     ----------
     agent : Agent
-        Who asks until then, and whose leaders they are: what it recommends, then the best tried by its posterior
-        mean, or by the mean observed where it has no model.
+        Who asks until then, and whose leaders they are: what it recommends, then the best tried by its
+        posterior mean, or by the mean observed where it has no model.
     composition : BaseComposition
         The known g of the groups, for an agent that is told every group.
     rounds, confirm : int

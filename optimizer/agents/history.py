@@ -43,12 +43,20 @@ class History:
         """Every `tell`, in order."""
         return iter(self._told[1:])
 
+    def forget(self) -> None:
+        """Forget the last one."""
+        told = self._told.pop()
+        self._count(told, -1)
+
     def add(self, told: Told) -> None:
         """Remember one more."""
         self._told.append(told)
+        self._count(told, 1)
+
+    def _count(self, told: Told, times: int) -> None:
         known = np.isfinite(told.Y)
-        self.failures += int((~known.any(axis=1)).sum())
-        self.gaps += int((known.any(axis=1) & ~known.all(axis=1)).sum())
+        self.failures += times * int((~known.any(axis=1)).sum())
+        self.gaps += times * int((known.any(axis=1) & ~known.all(axis=1)).sum())
 
     @property
     def policies(self) -> Policies:
@@ -62,9 +70,15 @@ class History:
 
     @property
     def noise(self) -> Array | None:
-        """The mean noise variance of each group (J,), where every `tell` stated it."""
-        stated = [told.noise for told in self._told if told.noise is not None]
-        return np.concatenate(stated).mean(axis=0) if len(stated) == len(self._told) else None
+        """The mean noise variance of what was observed of each group (J,), where all of it stated one."""
+        noise = np.concatenate(
+            [np.full(told.Y.shape, np.nan) if told.noise is None else told.noise for told in self._told]
+        )
+        known = np.isfinite(self.Y)
+        if np.isnan(noise[known]).any() or not known.any(axis=0).all():
+            return None
+        mean: Array = np.where(known, noise, 0.0).sum(axis=0) / known.sum(axis=0)
+        return mean
 
     @property
     def times(self) -> list[float]:

@@ -1,9 +1,9 @@
 """Which policy an agent recommends: the best that it predicts, unless one that was tried is as good a choice.
 
-The maximum of a posterior mean over a whole space is the maximum of what is predicted, and where kernels do not
-fit, predictions far from all that was tried err most. So the best policy that is predicted is checked against the
-best that was tried, by the posterior of both together, and the posterior against its own data, each observation
-against what all others say of it (Rasmussen & Williams 2006, section 5.4.2).
+The maximum of a posterior mean over a whole space is the maximum of what is predicted, and where kernels do
+not fit, predictions far from all that was tried err most. So the best policy that is predicted is checked
+against the best that was tried, by the posterior of both together, and the posterior against its own data,
+each observation against what all others say of it (Rasmussen & Williams 2006, section 5.4.2).
 """
 
 import copy
@@ -21,11 +21,11 @@ from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import standard_normal_points
 from optimizer.posterior.cholesky import safe_cholesky
-from optimizer.posterior.inputs import prior_mean_at
+from optimizer.posterior.inputs import prior_mean_at, stated_or_own
 
 SURE = 0.75
-"""An untried policy that is better than the best tried one with less probability is recommended only where the
-bad end of its interval is no worse."""
+"""An untried policy that is better than the best tried one with less probability is recommended only where
+the bad end of its interval is no worse."""
 CONTRADICTED = 2.0
 """Root mean square of standardised leave-one-out errors above which no prediction is recommended."""
 ENOUGH, LATEST = 5, 500
@@ -127,12 +127,7 @@ def left_out_errors(belief: Belief) -> list[Array]:
     told = list(belief.history)
     features = np.concatenate([belief.features(one.policies, one.time) for one in told])
     policies: Policies = np.concatenate([one.policies for one in told])
-    noise = np.concatenate(
-        [
-            np.broadcast_to(prior.noise_variances if one.noise is None else one.noise, one.Y.shape)
-            for one in told
-        ]
-    )
+    noise = np.concatenate([stated_or_own(one.noise, prior.noise_variances, one.Y.shape) for one in told])
     Y = np.concatenate([one.Y for one in told])
     errors = []
     for j, kernel in enumerate(prior.kernels):
@@ -145,3 +140,17 @@ def left_out_errors(belief: Belief) -> list[Array]:
         residual = Y[known, j] - prior_mean_at(prior.means[j], policies[known])
         errors.append(inverse @ residual / np.sqrt(np.diag(inverse)))
     return errors
+
+
+def within(composition: BaseComposition, ranges: Array, policies: Policies) -> tuple[float, float]:
+    """The least and the most that a linear objective of one policy can be, of groups in ranges (J, 2).
+
+    Of a general one nothing is known: minus infinity, and infinity.
+    """
+    if not isinstance(composition, Composition):
+        return -np.inf, np.inf
+    weights = composition.weights(policies)[0]
+    with np.errstate(invalid="ignore"):  # 0 times infinity: a group that does not count
+        ends = np.nan_to_num(weights[:, None] * ranges, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    offset = float(composition.offset(policies)[0])
+    return float(ends.min(axis=1).sum()) + offset, float(ends.max(axis=1).sum()) + offset

@@ -26,6 +26,7 @@ from optimizer.posterior.inputs import (
     as_variances,
     prior_mean_at,
     spread_means,
+    stated_or_own,
 )
 from optimizer.posterior.solved_rows import RowStorage, keep_rows
 
@@ -120,7 +121,7 @@ class CandidatePosterior:
         if rows.dtype.kind not in "iu" or (len(rows) and not (0 <= rows.min() <= rows.max() < self.size)):
             raise ValueError(f"candidates are observed by their row, an integer of 0..{self.size - 1}")
         Y = as_observations(Y, len(rows), self.composition.groups)
-        noise = as_variances(self.noise_variances if noise_variance is None else noise_variance, Y.shape)
+        noise = stated_or_own(noise_variance, self.noise_variances, Y.shape)
         for i, y, variances in zip(rows, Y, noise, strict=True):
             self._extend(int(i), y, variances)
         return self

@@ -108,7 +108,7 @@ class DecomposedGP:
         X = self._policies(X)
         Y = as_observations(Y, len(X), len(self.groups))
         features = self.features(X)
-        noise = None if noise_variance is None else as_variances(noise_variance, Y.shape)
+        noise = None if noise_variance is None else np.broadcast_to(noise_variance, Y.shape)
         for j, group in enumerate(self.groups):
             residual = Y[:, j] - prior_mean_at(self.prior_means[j], X)
             group.observe(features, residual, None if noise is None else noise[:, j])

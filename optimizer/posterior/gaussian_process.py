@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from optimizer.arrays import Array
 from optimizer.kernels.gradients import BoundKernel, bind, diag_and_gradient
 from optimizer.posterior.cholesky import safe_cholesky
-from optimizer.posterior.inputs import PriorMean, as_points, as_variances
+from optimizer.posterior.inputs import PriorMean, as_points, as_variances, stated_or_own
 
 
 class Gradients(NamedTuple):
@@ -100,7 +100,7 @@ class GaussianProcess:
             raise ValueError(f"{len(points)} points, but {len(values)} values")
         if np.isinf(values).any():
             raise ValueError("an observed value is infinite")
-        noise = as_variances(self.noise_variance if noise_variance is None else noise_variance, values.shape)
+        noise = stated_or_own(noise_variance, self.noise_variance, values.shape)
         known = ~np.isnan(values)
         if known.any():
             self._extend(points[known], values[known], noise[known])

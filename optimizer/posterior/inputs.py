@@ -30,6 +30,18 @@ def as_variances(noise_variance: ArrayLike, shape: tuple[int, ...]) -> Array:
     return variances
 
 
+def stated_or_own(stated: ArrayLike | None, own: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Noise variances of observations of this shape: as stated, and one's own where none is (None, or nan).
+
+    ValueError if one is negative or infinite.
+    """
+    own = as_variances(own, np.broadcast_shapes(np.shape(own), shape))
+    if stated is None:
+        return own
+    given = np.broadcast_to(np.asarray(stated, dtype=float), shape)
+    return as_variances(np.where(np.isnan(given), own, given), own.shape)
+
+
 def as_observations(Y: ArrayLike, n: int, groups: int) -> Array:
     """Observations as a float array (n, J), nan where a group is missing."""
     Y = np.asarray(Y, dtype=float)

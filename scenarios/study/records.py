@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class StoredRound(NamedTuple):
     policy: list[float]
     row: int | None
     outcomes: Numbers
-    noise_variance: Numbers | None
+    noise_variance: Numbers | list[Numbers] | None
     objective: float | None
     expected: float | None
     regret: float | None
@@ -62,7 +62,7 @@ class StoredRound(NamedTuple):
         values = dict(zip(ROUND_COLUMNS, columns, strict=True))
         for name in JSON_COLUMNS:
             values[name] = None if values[name] is None else json.loads(values[name])
-            _check_numbers(values[name] or ())
+            _check_numbers(_flat(values[name] or ()))
         _check_numbers(values[name] for name in _FLOATS)
         return cls(**values)
 
@@ -81,6 +81,12 @@ class StoredRound(NamedTuple):
 ROUND_COLUMNS = StoredRound._fields
 JSON_COLUMNS = ("policy", "outcomes", "noise_variance")
 _FLOATS = ("objective", "expected", "regret", "seconds", "step_seconds")
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """The entries of a list, or of a list of lists."""
+    for one in values:
+        yield from one if isinstance(one, list) else (one,)
 
 
 def _check_numbers(values: Iterable[Any]) -> None:

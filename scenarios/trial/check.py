@@ -41,13 +41,13 @@ def refuse_mistakes(world: World) -> None:
         most = (scenario.rounds - design_size(scenario, environment)) // scenario.batch * scenario.batch
         if scenario.confirm > most:
             raise UserError(
-                f"{scenario.source}: confirm = {scenario.confirm}; accepted: at most {max(most, 0)}, the rounds "
-                "that the design leaves, in whole batches"
+                f"{scenario.source}: confirm = {scenario.confirm}; accepted: at most {max(most, 0)}, "
+                "the rounds that the design leaves, in whole batches"
             )
         if environment.has_memory:
             raise UserError(
-                f"{scenario.source}: confirm: accepted only without memory, but a policy that is tried again in "
-                f"{environment.name} meets another world"
+                f"{scenario.source}: confirm: accepted only without memory, but a policy that is tried again "
+                f"in {environment.name} meets another world"
             )
     learns = scenario.prior.given and scenario.prior.source == "samples"
     if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):

@@ -83,8 +83,9 @@ class Outcomes:
     ----------
     values : (J,) array of float
         One observation a group, in the group's own unit. `nan` means the group is missing.
-    noise_variance : (J,) array of float, optional
-        Variance of each observation's noise, in the squared unit of the group. None: the agent's own.
+    noise_variance : (J,) or (J, J) array of float, optional
+        Variance of each observation's noise, in the squared unit of the group; or its covariance, where the
+        noise of groups goes together (they share a season, a draw of persons). nan, or None: the agent's own.
     info : mapping, optional
         Anything else worth keeping (rates, curves). Agents never see it.
     """
@@ -128,6 +129,10 @@ class Environment(ABC):
         True when the world changes by itself from step to step; `has_memory` is True then as well.
     name : str
         The registry's name, or the class's.
+    outcome_range : (float, float), J such pairs, or None
+        What an observation of any group, or of each, cannot lie below or above, `inf` for no limit. It holds
+        for observations as for noise-free outcomes, so that noise which may exceed a limit forbids it. A step
+        that returns another value has failed; nothing is clipped.
     current_policy : (d,) array or None
         Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
@@ -142,6 +147,7 @@ class Environment(ABC):
     has_memory: bool = False
     lives: bool = False
     name: str = ""
+    outcome_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
 

@@ -1,4 +1,4 @@
-"""The last rounds try the leading policies again, equally often, and choose among them with the noise in mind."""
+"""The last rounds try the leading policies again, equally often, and choose among them with noise in mind."""
 
 from collections import Counter
 
