@@ -230,7 +230,7 @@ class Loop:
         return observed, ""
 
     def _tell(self, one: Round, context: float | None) -> None:
-        """Tell the agent of a round, or that one says nothing: it was lost, or the composed value is missing."""
+        """Tell the agent of a round; or that it says nothing, lost or without a composed value."""
         alive = self.environment.lives
         gap = one.status == "partial" and self.agent.feedback == "aggregate" and not alive
         outcomes = Outcomes(one.outcomes, one.noise_variance)

@@ -152,8 +152,7 @@ class Belief:
         return np.stack([kernel.diag(features) for kernel in self.prior.kernels], axis=1)
 
     def noise(self, policies: Policies, Y: Array, stated: ArrayLike | None) -> Array | None:
-        """Noise variances (n, J), if any are known, nan where not; of a composed value sum_j g_j^2
-        sigma_j^2."""
+        """Noise variances (n, J) that are known, nan where not; of a composed value sum_j g_j^2 sigma_j^2."""
         own: Array | None = None
         if self._groups is not None:
             composition, noise = self._groups
