@@ -11,6 +11,7 @@ from .exports.optuna_sampler import report_outcomes as report_outcomes
 from .exports.um_bridge_server import serving as serving
 from .feedback import check_composition as check_composition
 from .feedback import composition as composition
+from .feedback import current_policy as current_policy
 from .feedback import is_general as is_general
 from .feedback import search_space as search_space
 from .loop import Loop as Loop

@@ -1,5 +1,6 @@
 """Feedback adapters: an environment's contract as an agent's space, composition and observations."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.space.search_space import SearchSpace
 from simulators.contract.environment import Environment, Outcomes
-from simulators.contract.policy_space import PolicySpace
+from simulators.contract.levers import OneOf
+from simulators.contract.policy_space import BoundedPolicySpace, PolicySpace
 
 if TYPE_CHECKING:
     from optimizer.agents.agent import Agent
@@ -19,7 +21,7 @@ NEEDED = ("policy_space", "groups", "group_units", "objective_unit", "sense")
 
 
 def search_space(environment: Environment) -> SearchSpace:
-    """Search space of an environment's policies: the same bounds, constraint, candidates and features.
+    """Search space of an environment's policies: the same levers, constraint, candidates and features.
 
     Parameters
     ----------
@@ -46,7 +48,27 @@ def search_space(environment: Environment) -> SearchSpace:
         constraint=space.constraint,
         candidates=space.candidates,
         embed=space.embed if embedded else None,
+        steps=None if space.finite else space.steps,
+        categories=[isinstance(lever, OneOf) for lever in space.levers],
     )
+
+
+def current_policy(environment: Environment) -> Any:
+    """Today's practice as a policy travels, an array (d,) or a row; None where there is none.
+
+    An environment may name categories in its `current_policy`.
+
+    Raises
+    ------
+    ValueError
+        If one of the names is none of the category's.
+    """
+    current, space = environment.current_policy, environment.policy_space
+    if current is None or space.finite:
+        return current
+    if any(isinstance(entry, str) for entry in current):
+        return space.check(current)
+    return space.same_form(current)
 
 
 def check_composition(environment: Environment) -> None:
@@ -95,21 +117,34 @@ def composition(environment: Environment) -> BaseComposition:
         return Composition(J, sense=environment.sense)
     if is_general(environment):
         return _general(environment)
+    snap = _snapped(environment)
 
     def weights(policies: Any) -> Array:
-        return np.asarray(environment.weights(policies), dtype=float)
+        return np.asarray(environment.weights(snap(policies)), dtype=float)
 
     def offset(policies: Any) -> Array:
+        policies = snap(policies)
         return np.asarray(environment.compose(np.zeros((len(policies), J)), policies), dtype=float)
 
     return Composition(J, weights=weights, offset=offset, sense=environment.sense)
 
 
+def _snapped(environment: Environment) -> Callable[[Any], Any]:
+    """Policies as the environment knows them: differences are taken between steps, where there are none."""
+    space = environment.policy_space
+    return (
+        space.snap
+        if isinstance(space, BoundedPolicySpace) and space.steps.any()
+        else lambda policies: policies
+    )
+
+
 def _general(environment: Environment) -> GeneralComposition:
+    snap, gradient = _snapped(environment), getattr(environment, "gradient", None)
     return GeneralComposition(
         len(environment.groups),
-        environment.compose,
-        gradient=getattr(environment, "gradient", None),
+        lambda outcomes, policies: environment.compose(outcomes, snap(policies)),
+        gradient=None if gradient is None else lambda outcomes, policies: gradient(outcomes, snap(policies)),
         bounds=getattr(environment, "bounds", None),
         sense=environment.sense,
     )

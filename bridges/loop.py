@@ -224,10 +224,18 @@ class Loop:
                 raise outcomes
             observed = checked(outcomes, J, self.environment)
         except Exception as error:  # the round's failure, not the study's
-            return nothing, f"{failure(error)} (policy {_text(policy)}, seed {seed})"
+            return nothing, f"{failure(error)} (policy {self._text(policy)}, seed {seed})"
         if np.isnan(observed.values).all():
-            return nothing, f"every outcome is nan (policy {_text(policy)}, seed {seed})"
+            return nothing, f"every outcome is nan (policy {self._text(policy)}, seed {seed})"
         return observed, ""
+
+    def _text(self, policy: Any) -> str:
+        """A policy in a message: its row, or its entries as people read them."""
+        space = self.environment.policy_space
+        if space.finite:
+            return str(int(policy))
+        entries = space.named(policy).values()
+        return f"[{', '.join(f'{x:.6g}' if isinstance(x, float) else str(x) for x in entries)}]"
 
     def _tell(self, one: Round, context: float | None) -> None:
         """Tell the agent of a round; or that it says nothing, lost or without a composed value."""
@@ -258,7 +266,3 @@ class Loop:
 def moment(context: float | None) -> dict[str, Any]:
     """The time as an agent's argument; none where the world does not live: agents need not know of it."""
     return {} if context is None else {"context": context}
-
-
-def _text(policy: Any) -> str:
-    return str(int(policy)) if np.ndim(policy) == 0 else "[" + ", ".join(f"{x:.6g}" for x in policy) + "]"

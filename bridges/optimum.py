@@ -67,7 +67,7 @@ def find_optimum(environment: Environment, seed: int = 0) -> Optimum | None:
         return None
     policy, best = space.maximise(
         value,
-        feasible_differences(space, value) if isinstance(space, BoundedSpace) else None,
+        feasible_differences(space.polytope, value) if isinstance(space, BoundedSpace) else None,
         np.random.default_rng(seed),
         points=POINTS,
         starts=STARTS,

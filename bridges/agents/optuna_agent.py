@@ -30,7 +30,9 @@ class OptunaAgent(ObservingAgent):
 
     For every policy a study in memory is filled with what was told, and the sampler is seeded from the seed
     and the number of trials: like all agents, this one has no state but what it was told. The study's
-    parameters are the entries of the unit box over the policies (`UnitBox`). Failed rounds are failed trials.
+    parameters are the entries of the unit box over the policies (`UnitBox`): floats, integers for whole
+    numbers, and categorical ones for categories. A suggestion that breaks a constraint becomes the nearest
+    policy that keeps it. Failed rounds are failed trials.
 
     CMA-ES keeps notes on its own trials. They are found again by asking what the sampler would have tried in
     that trial's place: where it is what was told, the notes are those of then. A policy that the sampler did
@@ -54,7 +56,7 @@ class OptunaAgent(ObservingAgent):
     ------
     ValueError
         If Optuna, or what the sampler needs, is not installed; if there is no such sampler, or it keeps its
-        state in the study (`STATEFUL`).
+        state in the study (`STATEFUL`); if a policy has categories, which CMA-ES does not know.
     """
 
     def __init__(
@@ -77,6 +79,8 @@ class OptunaAgent(ObservingAgent):
                 "accepted: a sampler that learns from trials alone, such as TPESampler or GPSampler"
             )
         self._noting = any(kind.__name__ in NOTING for kind in type(made).__mro__)
+        if self._noting:
+            self.box.refuse_categories(f"sampler {type(made).__name__}")
         self.projected: list[bool] = []
         self._observations: list[tuple[Array, float]] = []
         self._notes: list[dict[str, Any]] = []  # on the first observations
@@ -106,9 +110,7 @@ class OptunaAgent(ObservingAgent):
         import optuna
         from optuna.trial import TrialState, create_trial
 
-        unit = optuna.distributions.FloatDistribution(0.0, 1.0)
-        names = [f"x{i}" for i in range(self.box.d)]
-        distributions: dict[str, optuna.distributions.BaseDistribution] = dict.fromkeys(names, unit)
+        distributions = self._distributions(optuna.distributions)
         pending = self.box.points(np.asarray(running)) if len(running) else ()
         trials = [*observations, *((point, None) for point in pending)]
         seed = int(np.random.SeedSequence(self.seed, spawn_key=(len(trials),)).generate_state(1)[0])
@@ -125,14 +127,32 @@ class OptunaAgent(ObservingAgent):
                     create_trial(
                         state=state,
                         value=None if lost else value,
-                        params=dict(zip(names, point.tolist(), strict=True)),
+                        params=self._parameters(point),
                         distributions=distributions,
                         system_attrs=self._notes[t] if t < len(self._notes) else None,
                     )
                 )
             asked = study.ask(distributions)
             notes = study.get_trials(deepcopy=False)[asked.number].system_attrs
-        return np.array([asked.params[name] for name in names]), dict(notes)
+        values = np.array([asked.params[name] for name in distributions], dtype=float)
+        return values / np.maximum(self.box.counts, 1), dict(notes)
+
+    def _distributions(self, kinds: Any) -> dict[str, Any]:
+        """A parameter an entry of the unit box; of one with steps, the number of steps."""
+        found: dict[str, Any] = {}
+        for i, count in enumerate(self.box.counts.tolist()):
+            found[f"x{i}"] = kinds.FloatDistribution(0.0, 1.0)
+            if self.box.stepped[i]:
+                found[f"x{i}"] = kinds.IntDistribution(0, count)
+            if self.box.categories[i]:
+                found[f"x{i}"] = kinds.CategoricalDistribution(range(count + 1))
+        return found
+
+    def _parameters(self, point: Array) -> dict[str, float | int]:
+        """The parameters of a point."""
+        entries = zip(point.tolist(), self.box.stepped, self.box.counts.tolist(), strict=True)
+        values = [round(u * count) if stepped else u for u, stepped, count in entries]
+        return {f"x{i}": value for i, value in enumerate(values)}
 
 
 def _named(sampler: str) -> Callable[[int], Any]:

@@ -30,8 +30,9 @@ STEP = 0.2
 class SciPyAgent(ObservingAgent):
     """Differential evolution, or Nelder-Mead, of the composed value.
 
-    The method works on the unit box over the policies (`UnitBox`). Its first max(5, 2 d) policies are those
-    that it was told before it was asked, completed by a Sobol design: they are the first population of
+    The method works on the unit box over the policies (`UnitBox`); where entries are whole numbers, its
+    points become the nearest policies, and `projected` says so. Its first max(5, 2 d) policies are those that
+    it was told before it was asked, completed by a Sobol design: they are the first population of
     differential evolution, and Nelder-Mead starts from the best of them. A method that has converged starts
     again elsewhere. A policy that failed has no value; the method is told that it is infinitely bad, and
     turns away.
@@ -43,6 +44,11 @@ class SciPyAgent(ObservingAgent):
         final polish; or `scipy.optimize.minimize(method="Nelder-Mead")` with bounds.
     seed : int, default=0
         Of the Sobol designs and of differential evolution.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown, or a policy has categories.
 
     Attributes
     ----------
@@ -58,6 +64,7 @@ class SciPyAgent(ObservingAgent):
         super().__init__(f"scipy-{method}", space, composition.sign, seed)
         self.method = method
         self.box = UnitBox(space)
+        self.box.refuse_categories(f"method {method!r}")
         self.design_size = max(5, 2 * self.box.d)
         self.projected: list[bool] = []
         self._points = np.empty((0, self.box.d))

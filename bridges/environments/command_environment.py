@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bridges.environments.answers import shortened
-from bridges.environments.declared import DeclaredEnvironment, Policy
+from bridges.environments.declared import DeclaredEnvironment
+from bridges.environments.levers import Entry, Policy
 from bridges.environments.program import OverLimit, run_program
 from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError, StepLost, failure_kind
@@ -22,10 +23,11 @@ TAIL = 400
 class CommandEnvironment(DeclaredEnvironment):
     """An environment whose outcomes a program computes, started anew for every step.
 
-    The program reads one JSON object from its standard input, `{"policy": {label: number, ..}, "seed": int}`,
+    The program reads one JSON object from its standard input, `{"policy": {label: entry, ..}, "seed": int}`,
     and writes one to its standard output, `{group: number, ..}`, with null where a group is missing; or a
-    list of numbers in the order of `groups`. Whatever else it has to say belongs on standard error. No shell
-    reads the command.
+    list of numbers in the order of `groups`. An entry is a number, written without a decimal point where it
+    is a whole one, or a category's name. Whatever else the program has to say belongs on standard error. No
+    shell reads the command.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ class CommandEnvironment(DeclaredEnvironment):
         self._variables = dict(variables or {})
         self.command = [self._program(command[0]), *command[1:]]
 
-    def simulate(self, policy: dict[str, float], seed: int) -> Any:
+    def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """Run the program once."""
         name = Path(self.command[0]).name
         message = json.dumps({"policy": policy, "seed": seed}) + "\n"

@@ -2,23 +2,20 @@
 
 import random
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds, LinearConstraint
 
 from bridges.environments.answers import group_names, read_answer
+from bridges.environments.levers import Entry, Levers, Policy, refuse_whole, shown
 from optimizer.arrays import Array
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError, failure_kind
-from simulators.contract.policy_space import PolicySpace
 from simulators.contract.targets import load_target
-from simulators.contract.validation import choice, noise_of_groups, number, outcome_ranges, per_group
-
-Policy = Mapping[str, Sequence[float]] | PolicySpace
+from simulators.contract.validation import choice, noise_of_groups, outcome_ranges, per_group
 
 SEEDS = 2**31 - 1
 """Seeds that a model is given are below this: what R, NumPy and Python all take."""
@@ -33,7 +30,12 @@ class DeclaredEnvironment(Environment):
     Parameters
     ----------
     policy : mapping, or PolicySpace
-        `{label: (low, high)}`, or a space with units, constraints or candidates.
+        `{label: lever}`, where a lever is `(low, high)`, a real number; `{"whole": (low, high)}`, a whole
+        one, with `"step"` beside it if that is not 1; or `{"one_of": [names]}`, a category. Or a space with
+        units, constraints or candidates. The model gets floats, ints and names. Where the same is decided
+        for each group, `"name[*]"` stands for one lever a group, `name[a]`, `name[b]`, ..; `"name[a, b]"` is
+        one lever for both, and the model gets its value as `name[a]` and as `name[b]`; `"name[*]"` beside it
+        stands for the groups that are not named.
     groups : sequence of str
         The groups whose outcomes the model answers with.
     group_units : str or sequence of str, default=""
@@ -43,18 +45,18 @@ class DeclaredEnvironment(Environment):
     sense : {"minimize", "maximize"}, default="minimize"
         What is to be done with the objective.
     budget : float, optional
-        What the sum of a policy's entries must not exceed; a `PolicySpace` has its own constraint.
+        What the sum of the numbers that the model gets must not exceed: a lever for two groups counts twice,
+        a category not at all. A `PolicySpace` has its own constraint.
     weights : sequence of float, optional
         Weight of each group in the objective (Definition 1); 1 unless given.
     compose : callable or target, optional
         The objective of outcomes (..., J) and policies (..., d), where it is not a weighted sum (Definition
-        2); vectorised.
+        2); vectorised. Policies are numbers there, one a lever; a category's is its place among the names,
+        from 0.
     noise_variance : float, or J of them, or J lists of J, optional
         Variance of the noise of all groups or of each, or its covariance, where it is known.
     outcome_range : pair of float, or J of them, optional
         What no observation lies below or above; see `Environment`.
-    whole : sequence of str, default=()
-        Labels whose entries are rounded to the nearest whole number before the model gets them.
 
     Raises
     ------
@@ -75,8 +77,12 @@ class DeclaredEnvironment(Environment):
         compose: Callable[[Array, Any], ArrayLike] | str | None = None,
         noise_variance: float | Sequence[float] | None = None,
         outcome_range: Sequence[Any] | None = None,
-        whole: Sequence[str] = (),
+        **other: Any,
     ) -> None:
+        if "whole" in other:
+            refuse_whole(other["whole"], policy)
+        for name in other:
+            raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
         self.groups = group_names(groups)
         J = len(self.groups)
         self.group_units = (group_units,) * J if isinstance(group_units, str) else tuple(group_units)
@@ -85,7 +91,8 @@ class DeclaredEnvironment(Environment):
         shared = self.group_units[0] if len(set(self.group_units)) == 1 else ""
         self.objective_unit = shared if objective_unit is None else objective_unit
         self.sense = choice("sense", sense, ("minimize", "maximize"))
-        self.policy_space = _space(policy, budget)
+        self.levers = Levers(policy, self.groups, budget)
+        self.policy_space = self.levers.space
         if weights is not None and compose is not None:
             raise ValueError("weights and compose exclude each other: compose weighs the groups itself")
         self._weights = per_group("weights", 1.0 if weights is None else weights, self.groups)
@@ -98,18 +105,15 @@ class DeclaredEnvironment(Environment):
                 else per_group("noise_variance", noise_variance, self.groups, least=0.0)
             )
         self.outcome_range = outcome_ranges(outcome_range, self.groups)
-        for label in whole:
-            choice("whole", label, self.policy_space.labels)
-        self._whole = frozenset(whole)
 
     @abstractmethod
-    def simulate(self, policy: dict[str, float], seed: int) -> Any:
+    def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """The model's outcomes of a policy, by group or in order; nan or None where a group is missing.
 
         Parameters
         ----------
-        policy : dict of str to float
-            The policy's entries by label; those of `whole` are int.
+        policy : dict of str to float, int or str
+            The policy's entries by label: real numbers, whole ones, and names of categories.
         seed : int
             Of all randomness of the model.
         """
@@ -118,21 +122,15 @@ class DeclaredEnvironment(Environment):
         """Ask the model; see `Environment.step`. The `info` tells with what it was asked."""
         checked = self.policy_space.check(policy)
         seed = int(self.rng.integers(SEEDS))
-        asked = self.entries(checked)
+        asked = self.levers.entries(checked)
         try:
             values = read_answer(self.simulate(asked, seed), self.groups)
         except Exception as error:
             cause = error if isinstance(error, SimulationError) else f"the model raised {failure(error)}"
             raise failure_kind(error)(
-                f"{cause}; the model was asked with {_shown(asked, seed)}", checked, seed
+                f"{cause}; the model was asked with {shown(asked, seed)}", checked, seed
             ) from error
         return Outcomes(values, self._noise, {"policy": asked, "seed": seed})
-
-    def entries(self, policy: Any) -> dict[str, float]:
-        """What the model gets of a policy of the space: its entries by label."""
-        row = self.policy_space.resolve(np.asarray([policy]))[0].tolist()
-        named = zip(self.policy_space.labels, row, strict=True)
-        return {label: round(x) if label in self._whole else x for label, x in named}
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """The objective; see `Environment.compose`."""
@@ -170,25 +168,3 @@ def seeded_globals(seed: int) -> Iterator[None]:
     finally:
         random.setstate(python)
         np.random.set_state(old_numpy)  # noqa: NPY002
-
-
-def _space(policy: Policy, budget: float | None) -> PolicySpace:
-    if isinstance(policy, PolicySpace):
-        if budget is not None:
-            raise ValueError("budget: a PolicySpace has a constraint of its own")
-        return policy
-    if not isinstance(policy, Mapping) or not policy:
-        raise ValueError(f"policy={policy!r} must be a table {{label: (low, high)}}, or a PolicySpace")
-    for label, limits in policy.items():
-        if isinstance(limits, str) or np.shape(limits) != (2,):
-            raise ValueError(f"policy: {label!r} is {limits!r}; it must be a pair (low, high)")
-    pairs = [[number(f"policy[{label!r}]", x) for x in limits] for label, limits in policy.items()]
-    lower, upper = np.array(pairs).T
-    rows = np.ones((1, len(pairs)))
-    limit = None if budget is None else LinearConstraint(rows, -np.inf, number("budget", budget))
-    return PolicySpace(list(policy), [""] * len(pairs), bounds=Bounds(lower, upper), constraint=limit)
-
-
-def _shown(asked: dict[str, float], seed: int) -> str:
-    entries = ", ".join(f"{label}={x:.12g}" for label, x in asked.items())
-    return f"{entries} and seed {seed}"

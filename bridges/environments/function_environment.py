@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bridges.environments.answers import read_answer
-from bridges.environments.declared import DeclaredEnvironment, Policy, function, seeded_globals
+from bridges.environments.declared import DeclaredEnvironment, function, seeded_globals
+from bridges.environments.levers import Entry, Policy
 
 
 class FunctionEnvironment(DeclaredEnvironment):
     """An environment whose outcomes a Python function computes.
 
-    The function takes the policy's entries, an array (d,), and answers with one number a group: a dict by
-    group, or a sequence in the order of `groups`; nan or None where a group is missing. If it has a parameter
-    `seed` it is given an int, if it has one called `rng` a `numpy.random.Generator`; and if it draws from the
-    global random state, that is seeded for it, and put back. So the same seed gives the same outcomes in any
-    case.
+    The function takes the policy's entries, in their order: an array (d,) where all levers are real numbers,
+    else a list of floats, ints and names, so that `nurses, tariff, share = x` unpacks either. It answers with
+    one number a group: a dict by group, or a sequence in the order of `groups`; nan or None where a group is
+    missing. If it has a parameter `seed` it is given an int, if it has one called `rng` a
+    `numpy.random.Generator`; and if it draws from the global random state, that is seeded for it, and put
+    back. So the same seed gives the same outcomes in any case.
 
     Parameters
     ----------
@@ -39,6 +41,16 @@ class FunctionEnvironment(DeclaredEnvironment):
     ... )
     >>> clinics.step([10, 15]).values.round(1).tolist()[1]
     6.0
+    >>> def fares(x):
+    ...     buses, tariff, share = x
+    ...     return [buses * (2.5 if tariff == "flat" else 3.0), 100 * share]
+    >>> lines = FunctionEnvironment(
+    ...     fares,
+    ...     {"buses": {"whole": (0, 9)}, "tariff": {"one_of": ["flat", "by zone"]}, "share": (0, 1)},
+    ...     ["rides", "passes"],
+    ... )
+    >>> lines.step([4, "by zone", 0.5]).values.tolist()
+    [12.0, 50.0]
     """
 
     def __init__(
@@ -54,26 +66,28 @@ class FunctionEnvironment(DeclaredEnvironment):
         self._f = function(f, "f")
         self._expected = None if expected is None else function(expected, "expected")
 
-    def simulate(self, policy: dict[str, float], seed: int) -> Any:
+    def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """Call the function."""
         return self._call(self._f, policy, seed)
 
     def expected(self, policies: ArrayLike) -> NDArray[np.float64]:
-        """The outcomes of `expected`, policy by policy; see `Environment.expected`."""
+        """The outcomes of `expected`, policy by policy; see `Environment.expected`.
+
+        Entries beyond their limits are passed on, but a whole number that is not whole is a ValueError.
+        """
         if self._expected is None:
             return super().expected(policies)
-        table = [self.entries(policy) for policy in np.asarray(policies)]
+        table = [self.levers.entries(policy) for policy in np.asarray(policies)]
         answers = [read_answer(self._call(self._expected, entries, 0), self.groups) for entries in table]
         return np.reshape(answers, (len(table), len(self.groups)))
 
-    @staticmethod
-    def _call(f: Callable[..., Any], policy: dict[str, float], seed: int) -> Any:
+    def _call(self, f: Callable[..., Any], policy: dict[str, Entry], seed: int) -> Any:
         parameters = _parameters(f)
         random: dict[str, Any] = {"seed": seed} if "seed" in parameters else {}
         if "rng" in parameters:
             random["rng"] = np.random.default_rng(seed)
         with seeded_globals(seed):
-            return f(np.array(list(policy.values()), dtype=float), **random)
+            return f(self.levers.in_order(policy), **random)
 
 
 def _parameters(f: Callable[..., Any]) -> Collection[str]:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from bridges.environments.declared import DeclaredEnvironment, Policy, function
+from bridges.environments.declared import DeclaredEnvironment, function
+from bridges.environments.levers import Entry, Policy
 from bridges.extras import missing
 from policyloop.messages import failure
 from simulators.contract.validation import whole
@@ -45,11 +44,14 @@ class GymnasiumEnvironment(DeclaredEnvironment):
     outcomes : callable or target
         From an `Episode` to the outcomes, by group or in order.
     policy, groups, **declared
-        See `DeclaredEnvironment`.
+        See `DeclaredEnvironment`. Without `act` the policy may be left out: it is then what an action may be.
     act : callable or target, optional
-        From a policy (d,) and an observation to an action: the controller that the policy tunes. Without it,
-        the policy itself is the action of every step, an entry for each number of the action; where those
-        are whole, the nearest ones.
+        From a policy, as functions get it (see `FunctionEnvironment`), and an observation to an action: the
+        controller that the policy tunes. Without it, the policy itself is the action of every step: of Box,
+        Discrete, MultiDiscrete and MultiBinary spaces, and Dict and Tuple of them, an entry for each number.
+        By the labels where these are the numbers' names: keys and places joined by dots, as in
+        "engine.thrust.0", or "action"; else in order. Where actions are whole, levers must be, or be as many
+        categories.
     steps : int, default=1000
         Length of an episode, at most.
     env_options : mapping, optional
@@ -66,18 +68,26 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         env: str | Callable[..., Any],
         outcomes: Callable[[Episode], Any] | str,
         *,
-        policy: Policy,
+        policy: Policy | None = None,
         groups: Sequence[str],
         act: Callable[[Any, Any], Any] | str | None = None,
         steps: int = 1000,
         env_options: Mapping[str, Any] | None = None,
         **declared: Any,
     ) -> None:
-        super().__init__(policy, groups, **declared)
         self._env, self._env_options = env, dict(env_options or {})
         self._outcomes = function(outcomes, "outcomes")
         self._act = None if act is None else function(act, "act")
         self._steps = whole("steps", steps)
+        space = self._action_space()
+        if policy is None:
+            if act is not None:
+                raise ValueError("policy=None: beside act there must be a policy for it")
+            policy = _actions().levers_of(space)
+        super().__init__(policy, groups, **declared)
+        self._constant: Any = _actions().ConstantAction(space, self.levers) if act is None else None
+
+    def _action_space(self) -> Any:
         try:
             made = self._make()
             space = made.action_space
@@ -85,9 +95,8 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         except ValueError:
             raise
         except Exception as error:
-            raise ValueError(f"env={env!r} cannot be made: {failure(error)}") from error
-        if act is None:
-            _check_constant(space, self.policy_space.d)
+            raise ValueError(f"env={self._env!r} cannot be made: {failure(error)}") from error
+        return space
 
     def _make(self) -> Any:
         if callable(self._env):
@@ -98,16 +107,17 @@ class GymnasiumEnvironment(DeclaredEnvironment):
             raise missing(error, "a Gymnasium environment") from error
         return gymnasium.make(self._env, **self._env_options)
 
-    def simulate(self, policy: dict[str, float], seed: int) -> Any:
+    def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """Run an episode, and raise where an action is outside the action space: it is never clipped."""
-        env, x = self._make(), np.array(list(policy.values()), dtype=float)
+        env, x = self._make(), self.levers.in_order(policy)
         try:
             observation, _ = env.reset(seed=seed)
             episode = Episode([observation])
             for _ in range(self._steps):
-                action = (
-                    self._act(x, observation) if self._act is not None else _constant(env.action_space, x)
-                )
+                if self._act is not None:
+                    action = self._act(x, observation)
+                else:
+                    action = self._constant(env.action_space, policy)
                 if not env.action_space.contains(action):
                     raise ValueError(f"action {action!r} is outside {env.action_space}")
                 observation, reward, terminated, truncated, info = env.step(action)
@@ -123,20 +133,10 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         return self._outcomes(episode)
 
 
-def _check_constant(space: Any, d: int) -> None:
-    """Refuse what cannot be an action by itself."""
-    if space.shape is None:
-        raise ValueError(f"act=None: an action of {space} is not a list of numbers; accepted: a function")
-    size = int(np.prod(space.shape))
-    if size != d:
-        raise ValueError(
-            f"policy has {d} entries, an action of {space} has {size}; without act the policy is the action"
-        )
-
-
-def _constant(space: Any, policy: Any) -> Any:
-    """A policy as an action of the space, in its shape and type."""
-    if np.issubdtype(space.dtype, np.integer):
-        policy = np.rint(policy)
-    action = policy.astype(space.dtype).reshape(space.shape)
-    return action if action.ndim else action.item()
+def _actions() -> Any:
+    """What knows Gymnasium's spaces, and needs the library."""
+    try:
+        from bridges.environments import actions
+    except ModuleNotFoundError as error:
+        raise missing(error, "a Gymnasium environment") from error
+    return actions

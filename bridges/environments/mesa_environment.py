@@ -6,9 +6,9 @@ from typing import Any
 
 import mesa
 
-from bridges.environments.declared import DeclaredEnvironment, Policy, function, seeded_globals
+from bridges.environments.declared import DeclaredEnvironment, function, seeded_globals
+from bridges.environments.levers import Entry, Policy
 from simulators.contract.environment import SimulationError
-from simulators.contract.policy_space import PolicySpace
 from simulators.contract.validation import whole
 
 Reporter = str | Callable[[Any], Any]
@@ -25,7 +25,8 @@ class MesaEnvironment(DeclaredEnvironment):
     model : callable or target
         A class derived from `mesa.Model`, or a function that makes one. It must take `seed` (or `rng`).
     policy : mapping, or PolicySpace
-        `{parameter of the model: (low, high)}`. Parameters that count something belong to `whole`.
+        `{parameter of the model: lever}`, see `DeclaredEnvironment`. Levers of groups need a model that takes
+        `**kwargs`, for `coverage[children]` is no name of a parameter.
     outcomes : mapping
         `{group: reporter}`: the name of a model reporter of the model's data collector, or of an attribute,
         as it is after the last step; or a function of the model.
@@ -45,7 +46,10 @@ class MesaEnvironment(DeclaredEnvironment):
     --------
     >>> from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
     >>> wealth = MesaEnvironment(
-    ...     BoltzmannWealth, policy={"n": (10, 200)}, whole=["n"], outcomes={"inequality": "Gini"}, steps=20
+    ...     BoltzmannWealth,
+    ...     policy={"n": {"whole": (10, 200)}},
+    ...     outcomes={"inequality": "Gini"},
+    ...     steps=20,
     ... )
     >>> wealth.reset(1)
     >>> bool(0 < wealth.step([50]).values[0] < 1)
@@ -69,9 +73,9 @@ class MesaEnvironment(DeclaredEnvironment):
         self._reporters = {group: _reporter(group, given) for group, given in outcomes.items()}
         self.steps = whole("steps", steps)
         self.fixed = dict(fixed or {})
-        self._seed = _seed_parameter(self._model, self.policy_space, self.fixed)
+        self._seed = _seed_parameter(self._model, self.levers.labels, self.fixed)
 
-    def simulate(self, policy: dict[str, float], seed: int) -> dict[str, Any]:
+    def simulate(self, policy: dict[str, Entry], seed: int) -> dict[str, Any]:
         """Make a model, run it and read its reporters."""
         with seeded_globals(seed):
             model = self._model(**self.fixed, **policy, **{self._seed: seed})
@@ -86,15 +90,16 @@ class MesaEnvironment(DeclaredEnvironment):
                 getattr(mesa.Agent, "_ids", {}).pop(model, None)
 
 
-def _seed_parameter(model: Callable[..., Any], space: PolicySpace, fixed: Mapping[str, Any]) -> str:
+def _seed_parameter(model: Callable[..., Any], labels: tuple[str, ...], fixed: Mapping[str, Any]) -> str:
     """By which name the model takes its seed, once all other parameters are known to it."""
     name = getattr(model, "__name__", str(model))
     parameters = inspect.signature(model).parameters
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    for label in (*space.labels, *fixed):
+    for label in (*labels, *fixed):
         if label not in parameters and not anything:
-            raise ValueError(f"{name} has no parameter {label!r}; it has {', '.join(parameters)}")
-        if label in fixed and label in space.labels:
+            hint = "" if "[" not in label else "; levers of groups need a model that takes **kwargs"
+            raise ValueError(f"{name} has no parameter {label!r}; it has {', '.join(parameters)}{hint}")
+        if label in fixed and label in labels:
             raise ValueError(f"fixed: {label!r} is an entry of the policy")
     for label in ("seed", "rng"):
         if label in parameters:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from bridges.environments.declared import DeclaredEnvironment, Policy
+from bridges.environments.declared import DeclaredEnvironment
+from bridges.environments.levers import Entry, Policy
 from bridges.extras import missing
 from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError, StepLost
+from simulators.contract.levers import OneOf
 from simulators.contract.validation import number
 
 
@@ -25,7 +27,8 @@ class UMBridgeEnvironment(DeclaredEnvironment):
     model : str, optional
         Name of the model; may be left out where the server has only one.
     policy, groups, **declared
-        See `DeclaredEnvironment`: one label an input, one group an output.
+        See `DeclaredEnvironment`: one entry an input, one group an output. UM-Bridge speaks numbers, so that
+        categories are refused.
     config : mapping, optional
         The configuration that the model is called with.
     seed_key : str, default="seed"
@@ -37,7 +40,7 @@ class UMBridgeEnvironment(DeclaredEnvironment):
     ------
     ValueError
         If the library is not installed, nothing answers at the url, the server has no such model, or the
-        model has another number of inputs or outputs.
+        model has another number of inputs or outputs; or if an entry is a category.
     """
 
     def __init__(
@@ -53,6 +56,9 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         **declared: Any,
     ) -> None:
         super().__init__(policy, groups, **declared)
+        for label, lever in zip(self.policy_space.labels, self.policy_space.levers, strict=True):
+            if isinstance(lever, OneOf):
+                raise ValueError(f"policy: {label!r} is a category, and UM-Bridge speaks numbers")
         self._url, self._config, self._seed_key = url.rstrip("/"), dict(config or {}), seed_key
         self.time_limit = number("time_limit", time_limit, above=0)
         try:
@@ -66,13 +72,14 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         self._model = self._within(lambda: umbridge.HTTPModel(self._url, name), ValueError)
         inputs = self._within(lambda: self._model.get_input_sizes(self._config), ValueError)
         outputs = self._within(lambda: self._model.get_output_sizes(self._config), ValueError)
-        if sum(inputs) != self.policy_space.d:
-            raise ValueError(f"policy has {self.policy_space.d} entries; model {name!r} takes {sum(inputs)}")
+        d = len(self.levers.labels)
+        if sum(inputs) != d:
+            raise ValueError(f"policy has {d} entries; model {name!r} takes {sum(inputs)}")
         if sum(outputs) != len(self.groups):
             raise ValueError(f"groups has {len(self.groups)} names; model {name!r} returns {sum(outputs)}")
         self._sizes = [int(size) for size in inputs]
 
-    def simulate(self, policy: dict[str, float], seed: int) -> list[float]:
+    def simulate(self, policy: dict[str, Entry], seed: int) -> list[float]:
         """Ask the server."""
         entries = iter(policy.values())
         inputs = [[float(next(entries)) for _ in range(size)] for size in self._sizes]

@@ -14,6 +14,8 @@ from simulators.contract.environment import Environment, SimulationError
 try:
     import gymnasium
     from gymnasium import spaces
+
+    from bridges.exports.gymnasium_actions import Actions
 except ModuleNotFoundError as error:
     raise missing(error, "the Gymnasium bridge") from error
 
@@ -21,10 +23,11 @@ except ModuleNotFoundError as error:
 class PolicyEnv(gymnasium.Env[Array, Any]):
     """One step an episode, or `steps` of them for an environment with memory.
 
-    The action space is the box of the policies, or the candidates' rows. Actions that break a constraint,
-    such as a budget, become the nearest policy that meets it; `info["policy"]` is what was tried, and
-    `info["projected"]` whether it had to be changed. The observation is the outcome of every group, zeros
-    before the first step. The reward is the composed value, negative where it is to be minimised.
+    The action space is the policies' as `Actions` describes it: the box of real numbers, whole numbers and
+    categories as discrete ones, or the candidates' rows. Actions that break a constraint, such as a budget,
+    become the nearest policy that meets it; `info["policy"]` is what was tried, and `info["projected"]`
+    whether it had to be changed. The observation is the outcome of every group, zeros before the first step.
+    The reward is the composed value, negative where it is to be minimised.
 
     Parameters
     ----------
@@ -32,6 +35,11 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
         Takes the steps.
     steps : int, default=1
         Length of an episode.
+
+    Attributes
+    ----------
+    actions : Actions
+        Its `policy(action)` is the policy of an action, its `action(policy)` the other way round.
 
     Raises
     ------
@@ -46,13 +54,9 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
             accepted = "1 or more" if environment.has_memory else "1: its steps do not depend on each other"
             raise ValueError(f"steps={steps} of {environment.name}; accepted: {accepted}")
         self.environment, self.steps = environment, steps
-        space, J = environment.policy_space, len(environment.groups)
-        self.action_space: spaces.Space[Any]
-        if space.size is not None:
-            self.action_space = spaces.Discrete(space.size)
-        else:
-            assert space.bounds is not None
-            self.action_space = spaces.Box(space.bounds.lb, space.bounds.ub, dtype=np.float64)
+        self.actions = Actions(environment.policy_space)
+        self.action_space = self.actions.space
+        J = len(environment.groups)
         self.observation_space = spaces.Box(-np.inf, np.inf, (J,), dtype=np.float64)
         self._taken = 0
 
@@ -74,7 +78,7 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
             If the step fails, or a group is missing: there is no reward then.
         """
         space = self.environment.policy_space
-        given = int(action) if space.finite else np.asarray(action, dtype=float)
+        given = self.actions.policy(action)
         feasible = bool(space.contains(np.asarray([given]))[0])
         policy = given if feasible else space.project(given)
         values = observe(self.environment, policy).values

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import LinearConstraint
 
 from bridges.environments.answers import group_names, read_answer
-from bridges.exports import optuna_space
+from bridges.exports.optuna_space import OptunaSpace, distribution_of
 from bridges.extras import missing
 from bridges.feedback import composition as composition_of
 from optimizer.agents.gp_agent import GPAgent
@@ -28,7 +28,7 @@ from optimizer.arrays import Array
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.prior.prior import Prior
-from optimizer.space.search_space import SearchSpace
+from optimizer.space.polytope import stack_rows
 from simulators.contract.environment import Environment, SimulationError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 try:
-    from optuna.distributions import BaseDistribution, FloatDistribution
+    from optuna.distributions import BaseDistribution, CategoricalDistribution
     from optuna.samplers import BaseSampler, RandomSampler
     from optuna.search_space import IntersectionSearchSpace
     from optuna.study import StudyDirection
@@ -84,26 +84,30 @@ class AgentSampler(BaseSampler):
 
     Works with `study.optimize`, with `n_jobs` and with several processes on one storage: trials that are
     still running count as if they had returned their posterior mean. Failed and pruned trials teach nothing,
-    but for those groups that a pruned one reported.
+    but for those groups that a pruned one reported; nor do trials of others that are between the steps of the
+    search space, or beyond it.
 
     Parameters
     ----------
     groups : sequence of str
         Names of the J groups that the objective reports (`report_outcomes`).
     search_space : mapping of str to optuna distribution, optional
-        Float and integer parameters. Without it, those that all completed trials had in common; the first
+        Parameters of any kind, by the steps and choices that they have; log-scaled integers on at most
+        `optuna_space.LOG_VALUES` values. Without it, those that all completed trials had in common; the first
         trial is then random.
     agent : str, default="d-gpucb"
         One of `optimizer.GP_AGENTS`. Those with aggregate feedback learn from the objective's value, and need
         no outcomes.
     weights : array_like of shape (J,), or callable, default=1.0
         The objective is `sum_j weights_j * outcome_j` (Definition 1): constants, or a function from policies
-        (n, d), in the order of the search space, to weights (n, J).
+        (n, d), in the order of the search space, to weights (n, J). A policy's entries are the parameters'
+        values; of a categorical one its choice's place, from 0.
     compose : callable, optional
         Instead, any function of outcomes (n, J) and policies (n, d) that gives the objective (n,), with a
         value for every outcome (Definition 2).
     constraint : scipy.optimize.LinearConstraint, optional
-        On the parameters in the order of `search_space`, such as a budget; those are plain floats then.
+        On the parameters in the order of `search_space`, such as a budget. A log-scaled or categorical one
+        has the weight 0 there.
     prior : Prior, optional
         Priors of the groups; without one, the agent learns kernels from the study.
     seed : int, default=0
@@ -112,7 +116,8 @@ class AgentSampler(BaseSampler):
     Raises
     ------
     ValueError
-        If the agent is unknown, groups are impossible, or the constraint has no search space of plain floats.
+        If the agent is unknown, groups are impossible, or the constraint has no search space, or weighs what
+        has no size.
     """
 
     def __init__(
@@ -154,14 +159,18 @@ class AgentSampler(BaseSampler):
         ------
         ValueError
             If its policies are candidates, which no distribution of Optuna describes.
+
+        Notes
+        -----
+        Whole numbers are integer parameters, categories categorical ones of their names.
         """
         space = environment.policy_space
         if space.bounds is None:
             raise ValueError(f"{environment.name} has candidates for policies; accepted: a bounded space")
-        limits = zip(space.labels, space.bounds.lb.tolist(), space.bounds.ub.tolist(), strict=True)
+        levers = zip(space.labels, space.levers, strict=True)
         made = cls(
             environment.groups,
-            {label: FloatDistribution(low, high) for label, low, high in limits},
+            {label: distribution_of(lever) for label, lever in levers},
             constraint=space.constraint,
             **options,
         )
@@ -199,11 +208,11 @@ class AgentSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The parameters that the agent chooses."""
-        found = self._space
-        if found is None:
-            with self._lock:
-                found = self._common.calculate(study)
-        return {k: d for k, d in found.items() if optuna_space.is_numeric(d) and not d.single()}
+        if self._space is not None:
+            return self._space
+        with self._lock:
+            found = self._common.calculate(study)
+        return {label: one for label, one in found.items() if not one.single()}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -226,7 +235,7 @@ class AgentSampler(BaseSampler):
             asked = [x for x in asked if len(x) == len(search_space)]
             policy = learner.ask(1, pending=np.array(asked, dtype=float))[0]
             study._storage.set_trial_system_attr(trial._trial_id, ASKED, policy.tolist())
-        return dict(optuna_space.parameters(search_space, policy))
+        return OptunaSpace(search_space).parameters(policy)
 
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
@@ -248,10 +257,11 @@ class AgentSampler(BaseSampler):
         except SimulationError as error:
             raise ValueError(f"trial {trial.number}: {error}") from error
         space = self._space or self.infer_relative_search_space(study, trial)
-        if values is None or np.isnan(outcomes).any() or any(label not in trial.params for label in space):
+        coded = OptunaSpace(space)
+        if values is None or np.isnan(outcomes).any() or coded.coordinates(trial.params) is None:
             return
-        policy = optuna_space.coordinates(space, trial.params)[None]
-        g = float(self._composition("maximize").unsigned(outcomes[None], policy)[0])
+        policies = coded.values(trial.params)[None]
+        g = float(self._composition("maximize").unsigned(outcomes[None], policies)[0])
         if not np.isclose(g, values[0], rtol=AGREE, atol=AGREE * np.abs(outcomes).max()):
             raise ValueError(
                 f"trial {trial.number} returned {values[0]:.12g}, but its outcomes compose to {g:.12g}: "
@@ -262,11 +272,9 @@ class AgentSampler(BaseSampler):
         for label, distribution in suggested.items():
             if label in self._warned or distribution.single():
                 continue
-            if not optuna_space.is_numeric(distribution):
-                problem = f"is {distribution}, no number: its values are random"
-            elif self._space is None or self._space.get(label) == distribution:
+            if self._space is None or self._space.get(label) == distribution:
                 continue
-            elif label in self._space:
+            if label in self._space:
                 problem = (
                     f"is {self._space[label]} in the search space, but the trial suggests {distribution}"
                 )
@@ -275,30 +283,37 @@ class AgentSampler(BaseSampler):
             self._warned.add(label)
             warnings.warn(f"parameter {label!r} {problem}", stacklevel=2)
 
-    def _composition(self, sense: Literal["maximize", "minimize"]) -> BaseComposition:
-        J = len(self.groups)
+    def _composition(
+        self, sense: Literal["maximize", "minimize"], space: OptunaSpace | None = None
+    ) -> BaseComposition:
+        """The composition of outcomes at coordinates of a space; without one, at parameters' values."""
+        J, weights = len(self.groups), self._weights
         if self._known is not None:
             return self._known
         if self._compose is not None:
-            return GeneralComposition(J, self._compose, sense=sense)
-        return Composition(J, weights=self._weights, sense=sense)
+            return GeneralComposition(
+                J, self._compose if space is None else space.of_numbers(self._compose), sense=sense
+            )
+        if callable(weights) and space is not None:
+            weights = space.of_numbers(weights)
+        return Composition(J, weights=weights, sense=sense)
 
     def _taught(self, study: Study, space: dict[str, BaseDistribution], trials: list[FrozenTrial]) -> GPAgent:
         """The agent, told what it has not been told yet; a new one for another study or search space."""
-        now = (id(study._storage), study._study_id, list(space.items()))
+        now, coded = (id(study._storage), study._study_id, list(space.items())), OptunaSpace(space)
         if self._learner is None or now != self._study:
             self._study, self._seen = now, set()
             sense: Literal["maximize", "minimize"] = (
                 "maximize" if study.direction is StudyDirection.MAXIMIZE else "minimize"
             )
-            g = self._composition(sense)
+            g = self._composition(sense, coded)
             if (g.sign > 0) != (sense == "maximize"):
                 raise ValueError(
                     f"direction={sense!r} of the study; the environment's objective has the other"
                 )
             made = make_agent(
                 self.agent,
-                SearchSpace(optuna_space.bounds(space), self._constraint),
+                coded.search_space(self._constraint),
                 g,
                 prior=self._prior,
                 kernel="own" if isinstance(g, GeneralComposition) else "composed",
@@ -310,8 +325,9 @@ class AgentSampler(BaseSampler):
             if not trial.state.is_finished() or trial.number in self._seen:
                 continue
             self._seen.add(trial.number)
-            if all(label in trial.params for label in space):
-                self._tell(self._learner, optuna_space.coordinates(space, trial.params)[None], trial)
+            policy = coded.coordinates(trial.params)
+            if policy is not None and coded.may_be_told(self._learner.space, policy):
+                self._tell(self._learner, policy[None], trial)
         return self._learner
 
     def _tell(self, learner: GPAgent, policy: Array, trial: FrozenTrial) -> None:
@@ -336,18 +352,16 @@ class DGPUCBSampler(AgentSampler):
 
 
 def _check_space(space: dict[str, Any] | None, constraint: LinearConstraint | None) -> None:
-    for label, distribution in (space or {}).items():
-        if not optuna_space.is_numeric(distribution):
-            raise ValueError(f"search_space: {label!r} is {distribution}; accepted: a float or an int one")
     if constraint is None:
         return
     if space is None:
         raise ValueError("constraint: accepted only with a search_space, whose order is its own")
-    for label, distribution in space.items():
-        plain = isinstance(distribution, FloatDistribution) and not distribution.log
-        if not plain or distribution.step is not None or distribution.single():
+    rows, _, _ = stack_rows([constraint], len(space))
+    for (label, distribution), column in zip(space.items(), rows.T, strict=True):
+        sized = not isinstance(distribution, CategoricalDistribution) and not distribution.log
+        if not sized and column.any():
             raise ValueError(
-                f"constraint: {label!r} is {distribution}; accepted: floats with a range, no log, no step"
+                f"constraint: {label!r} is {distribution}, which has no size there; accepted: the weight 0"
             )
 
 

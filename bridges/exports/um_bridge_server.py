@@ -48,7 +48,10 @@ class UnsupportedFeature(ValueError):
 class EnvironmentModel:
     """A model with one input vector, a policy, or in a finite space a candidate's row.
 
-    Its one output vector has an outcome a group, or with `composed` the objective alone.
+    The vector has an entry for every lever, in order: a real number; a whole number, which has to be on its
+    steps; the place of a category among the names, from 0. What is none of these is an error that says what
+    is accepted, and no step is taken. The one output vector has an outcome a group, or with `composed` the
+    objective alone.
     """
 
     def __init__(self, environment: Environment, composed: bool = False) -> None:

@@ -18,8 +18,10 @@ from bridges.feedback import search_space
 from optimizer.arrays import Array
 from optimizer.prior.prior import Prior
 from optimizer.regression.base import ShiftedMean
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import FiniteSpace
 from simulators.contract.environment import Environment
+from simulators.contract.levers import OneOf
 from simulators.contract.policy_space import PolicySpace
 
 Mean = Callable[[Any], Array]
@@ -39,7 +41,8 @@ class PriorOutcomes:
 
     In a bounded space they are interpolated by quintic radial basis functions between a Sobol design of
     policies: an agent asks for them at thousands of policies a round, where the environment would be too
-    slow. For `flu-ode` the interpolation is wrong by 0.0003 sick days a person (root mean square).
+    slow. For `flu-ode` the interpolation is wrong by 0.0003 sick days a person (root mean square). Between
+    categories there is nothing to interpolate: there the environment itself is asked, policy by policy.
 
     Parameters
     ----------
@@ -62,9 +65,10 @@ class PriorOutcomes:
             if isinstance(space, FiniteSpace):
                 self._at: Mean = np.asarray(source.expected(np.arange(space.size)), dtype=float).take
                 self._at = partial(self._at, axis=0)
+            elif isinstance(space, MixedSpace) and (space.listed is not None or space.categories.any()):
+                self._at = _on_grid(source, space)
             else:
-                policies = space.sobol(SAMPLES, SEED)
-                self._at = RBFInterpolator(policies, source.expected(policies), kernel="quintic")
+                self._at = _interpolated(source, space.sobol(SAMPLES, SEED))
         except NotImplementedError:
             raise ValueError(f"{source.name} does not know its noise-free outcomes") from None
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._evaluate)
@@ -104,6 +108,37 @@ class PriorOutcomes:
         return values
 
 
+def _interpolated(source: Environment, design: Array) -> Mean:
+    """The outcomes between those of a design (n, d); entries count by their part of their range.
+
+    So thousands of packs and shares of one are alike; and an entry that is fixed counts nothing.
+    """
+    bounds = source.policy_space.bounds
+    assert bounds is not None
+    low, width = bounds.lb, bounds.ub - bounds.lb
+    free = width > 0
+
+    def unit(policies: Array) -> Array:
+        part: Array = ((policies - low) / np.where(free, width, 1.0))[:, free]
+        return part
+
+    _, first = np.unique(design, axis=0, return_index=True)  # whole numbers are drawn more than once
+    design = design[np.sort(first)]
+    p = int(free.sum())
+    terms = (p + 1) * (p + 2) // 2  # of the polynomial that goes with a quintic
+    kernel = "quintic" if len(design) >= 2 * terms else "linear"
+    between = RBFInterpolator(unit(design), np.asarray(source.expected(design)), kernel=kernel)
+    return lambda policies: np.asarray(between(unit(policies)))
+
+
+def _on_grid(source: Environment, space: MixedSpace) -> Mean:
+    """The outcomes of policies, which are brought to their steps first: looked up where they are a list."""
+    if space.listed is None:
+        return lambda policies: source.expected(space.snap(policies))
+    table = np.asarray(source.expected(space.listed), dtype=float)
+    return lambda policies: np.asarray(table[space.rows_of(space.snap(policies))])
+
+
 def prior_outcomes(
     environment: Environment, name: str, options: Mapping[str, Any] | None = None
 ) -> PriorOutcomes:
@@ -141,6 +176,9 @@ def _check(source: Environment, environment: Environment) -> None:
     theirs, ours = source.policy_space, environment.policy_space
     if theirs.labels != ours.labels:
         raise ValueError(f"{pair}its policies are {', '.join(theirs.labels)}, not {', '.join(ours.labels)}")
+    names = [[lever.names for lever in space.levers if isinstance(lever, OneOf)] for space in (theirs, ours)]
+    if names[0] != names[1]:
+        raise ValueError(f"{pair}its policies have other categories")
     for what, limits in _limits(theirs).items():
         if not _same(limits, _limits(ours)[what]):
             raise ValueError(f"{pair}its policies have another {what}")
@@ -152,6 +190,7 @@ def _limits(space: PolicySpace) -> dict[str, list[Any] | None]:
     assert budget is None or isinstance(budget, LinearConstraint)
     return {
         "set of candidates": None if rows is None else [rows],
+        "set of levers": [space.steps],
         "pair of bounds": None if box is None else [box.lb, box.ub],
         "budget": None if budget is None else [np.atleast_2d(budget.A), budget.lb, budget.ub],
     }

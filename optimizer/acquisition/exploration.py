@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import FiniteSpace, SearchSpace
 
 LOG_ZETA_2 = np.log(np.pi**2 / 6)
@@ -119,9 +120,19 @@ def default_exploration(
 ) -> Exploration:
     """The paper's beta_t for the space: finite (Theorem 2) or continuous (section 7), scaled down by 5.
 
+    A space of whole numbers and categories alone is finite. Where there are real entries besides, it is a
+    continuous space for each choice of the others, and the bound is to hold in all of them: their number
+    stands inside the logarithm, as J does.
+
     `groups` is the J that stands inside the logarithm where every group is modelled under a general
     composition (Theorem 3), else 1.
     """
     if isinstance(space, FiniteSpace):
         return FiniteBeta(space.size, delta, scale_down, groups)
+    if isinstance(space, MixedSpace):
+        if space.discrete:
+            return FiniteBeta(
+                space.parts if space.grid is None else len(space.grid), delta, scale_down, groups
+            )
+        return ContinuousBeta(int(space.real.sum()), delta, scale_down, groups * space.parts)
     return ContinuousBeta(space.d, delta, scale_down, groups)

@@ -26,6 +26,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from optimizer.arrays import Array, Policies
 from optimizer.kernels.gradients import bind
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import SearchSpace
 
 Worked = NDArray[np.bool_]
@@ -78,8 +79,8 @@ class Classified(Feasibility):
 
     def __init__(self, space: SearchSpace, policies: Policies, worked: Worked) -> None:
         self.space = space
-        U, works = _relevant(space.to_unit(policies), worked)
-        scaled = ConstantKernel(3.0, AMPLITUDE) * RBF(np.full(space.d, 0.5), LENGTH_SCALE)
+        U, works = _relevant(_unit(space, policies), worked)
+        scaled = ConstantKernel(3.0, AMPLITUDE) * RBF(np.full(U.shape[1], 0.5), LENGTH_SCALE)
         kernel = ConstantKernel(BASE_VARIANCE, "fixed") + scaled
         with warnings.catch_warnings():
             # Data that a line parts has no largest amplitude: the bound is meant to be reached.
@@ -93,12 +94,12 @@ class Classified(Feasibility):
 
     def probability(self, policies: Policies) -> Array:
         """P(works) of policies, (n,)."""
-        K = self._bound.value(self.space.to_unit(policies))
+        K = self._bound.value(_unit(self.space, policies))
         return self._moments(K)[0]
 
     def with_gradient(self, X: Array) -> tuple[Array, Array]:
         """P(works) and its gradient, through m and v."""
-        K, pullback = self._bound.value_and_pullback(self.space.to_unit(X))
+        K, pullback = self._bound.value_and_pullback(_unit(self.space, X))
         probability, m, s, V = self._moments(K)
         # The kernel is stationary: v changes by -V^T V alone.
         U = self._root * solve_triangular(self._factor, V, lower=True, trans=1).T
@@ -106,7 +107,7 @@ class Classified(Feasibility):
         in_variance = -2.0 * pullback(U)
         slope = (probability * (1 - probability))[:, None]
         gradient = slope * (in_mean / s[:, None] - (np.pi / 16 * m / s**3)[:, None] * in_variance)
-        return probability, gradient / _span(self.space)
+        return probability, gradient[:, : self.space.d] / _span(self.space)
 
     def _moments(self, K: Array) -> tuple[Array, Array, Array, Array]:
         m = K @ self._residual
@@ -124,24 +125,24 @@ class Unknown(Feasibility):
 
     def __init__(self, space: SearchSpace, failed: Policies) -> None:
         self.space = space
-        self._failed = np.unique(space.to_unit(failed), axis=0)
+        self._failed = np.unique(_unit(space, failed), axis=0)
         self._squared_scale = ALONE**2 * space.d
 
     def probability(self, policies: Policies) -> Array:
         """P(works) of policies, (n,)."""
-        near = self._near(self.space.to_unit(policies))
+        near = self._near(_unit(self.space, policies))
         probability: Array = 0.5 * np.prod(1 - near, axis=1)
         return probability
 
     def with_gradient(self, X: Array) -> tuple[Array, Array]:
         """P(works) and its gradient."""
-        U = self.space.to_unit(X)
+        U = _unit(self.space, X)
         near = self._near(U)
         gradient = np.zeros_like(U)
         for i, failed in enumerate(self._failed):
             rest = 0.5 * np.prod(np.delete(1 - near, i, axis=1), axis=1)
             gradient += (rest * near[:, i])[:, None] * (U - failed) / self._squared_scale
-        return 0.5 * np.prod(1 - near, axis=1), gradient / _span(self.space)
+        return 0.5 * np.prod(1 - near, axis=1), gradient[:, : self.space.d] / _span(self.space)
 
     def _near(self, U: Array) -> Array:
         near: Array = np.exp(-0.5 * cdist(U, self._failed, "sqeuclidean") / self._squared_scale)
@@ -172,13 +173,13 @@ class Answering(Feasibility):
     ) -> None:
         self.space = space
         self.base = (float(answered.sum()) + 1.0) / (len(answered) + 1.0)
-        self._tried = space.to_unit(policies)
+        self._tried = _unit(space, policies)
         self._answered = answered.astype(float)
         self._weights = np.exp(-np.abs(now - np.asarray(times)) / MEMORY)
 
     def probability(self, policies: Policies) -> Array:
         """P(answers) of policies, (n,)."""
-        near = self._near(self.space.to_unit(policies))
+        near = self._near(_unit(self.space, policies))
         probability = np.full(len(near), self.base)
         for i, answered in enumerate(self._answered):
             probability += near[:, i] * (answered - probability)
@@ -186,7 +187,7 @@ class Answering(Feasibility):
 
     def with_gradient(self, X: Array) -> tuple[Array, Array]:
         """P(answers) and its gradient."""
-        U = self.space.to_unit(X)
+        U = _unit(self.space, X)
         near = self._near(U)
         probability, gradient = np.full(len(U), self.base), np.zeros_like(U)
         for i, answered in enumerate(self._answered):
@@ -194,11 +195,23 @@ class Answering(Feasibility):
             slopes = -w * (U - self._tried[i]) / NEAR**2
             gradient += slopes * (answered - probability)[:, None] - w * gradient
             probability += near[:, i] * (answered - probability)
-        return probability, gradient / _span(self.space)
+        return probability, gradient[:, : self.space.d] / _span(self.space)
 
     def _near(self, U: Array) -> Array:
         near: Array = self._weights * np.exp(-0.5 * cdist(U, self._tried, "sqeuclidean") / NEAR**2)
         return near
+
+
+def _unit(space: SearchSpace, policies: Policies) -> Array:
+    """Policies in the unit box (n, d); behind them, as a category has no order, one entry a name of each."""
+    U = space.to_unit(policies)
+    if not isinstance(space, MixedSpace) or not space.categories.any():
+        return U
+    U, X, places = U.copy(), space.resolve(policies), []
+    for j in np.flatnonzero(space.categories):
+        U[:, j] = 0.0
+        places.append(X[:, [j]] == np.arange(space.lower[j], space.upper[j] + 1))
+    return np.hstack([U, *places])
 
 
 def _span(space: SearchSpace) -> Array:

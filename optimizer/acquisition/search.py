@@ -1,20 +1,21 @@
 """One choice of a policy: where it is looked for, and what an acquisition may ask about the round."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from optimizer.acquisition.caution import Caution
+from optimizer.acquisition.caution import LOWEST, Caution
 from optimizer.acquisition.draws import CandidateDraws
 from optimizer.arrays import Array, Policies
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
+from optimizer.posterior.listed import ListedPosterior
 from optimizer.space.search_space import SearchSpace
 
-Model = DecomposedGP | CandidatePosterior
+Model = DecomposedGP | CandidatePosterior | ListedPosterior
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class Search:
         The largest standard deviation of the objective, before any observation, at policies.
     draws : CandidateDraws, optional
         Draws from the groups' posteriors over a finite space, where the acquisition wants them.
+    taken : list of policies
+        Chosen for the same batch, or waiting to be told: in a space that is not real at all another one is
+        chosen while there are others.
     caution : Caution, optional
         What to avoid, where policies have failed.
     """
@@ -48,6 +52,7 @@ class Search:
     rng: Callable[[], np.random.Generator]
     prior_deviation_at: Callable[[Policies], float]
     draws: CandidateDraws | None = None
+    taken: Sequence[Any] = ()
     caution: Caution | None = None
 
     @cached_property
@@ -86,10 +91,25 @@ class Search:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`."""
         if self.space.finite:
             return self.space.maximise(self.restricted(value))[0]
+        value = self.among_others(value)
         if self.caution is not None:
             value, value_and_gradient = self.caution.priced(value, value_and_gradient)
         return self.space.maximise(value, value_and_gradient, self.rng(), extra=self.leaders())[0]
 
     def restricted(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
-        """The value, below all others at separate policies that probably fail."""
+        """The value, below all others at separate policies that are taken or probably fail."""
+        value = self.among_others(value)
         return value if self.caution is None else self.caution.restricted(value)
+
+    def among_others(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
+        """The value, below all others where a policy is taken and the space is one of separate policies."""
+        if not self.taken or not self.space.discrete:
+            return value
+        taken = np.asarray(self.taken)
+
+        def lowered(policies: Policies) -> Array:
+            values = value(policies)
+            held = (np.asarray(policies)[:, None] == taken[None]).reshape(len(values), len(taken), -1)
+            return np.where(held.all(axis=2).any(axis=1), LOWEST, values)
+
+        return lowered

@@ -8,6 +8,7 @@ from optimizer.acquisition.acquisition import Acquisition
 from optimizer.acquisition.draws import joint_draw
 from optimizer.acquisition.search import Search
 from optimizer.arrays import Policies
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import FiniteSpace
 
 POINTS = 500
@@ -27,9 +28,12 @@ class ThompsonSampling(Acquisition):
     def choose(self, search: Search) -> Any:
         """The best candidate of the draw, or the best of some hundred policies."""
         rng = search.rng()
-        if search.draws is not None and isinstance(search.space, FiniteSpace):
-            policies: Policies = search.space.rows
+        space = search.space
+        if search.draws is not None and isinstance(space, FiniteSpace):
+            policies: Policies = space.rows
             drawn = search.draws.draw(rng)[policies]
+        elif search.draws is not None and isinstance(space, MixedSpace) and space.listed is not None:
+            policies, drawn = space.listed, search.draws.draw(rng)
         else:
             policies = _policies(search, rng)
             drawn = joint_draw(search.model, policies, rng)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from optimizer.agents.agent import CREDIBLE, Agent, Recommendation
 from optimizer.arrays import Array, Policies
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import SearchSpace
 
 
@@ -116,6 +117,8 @@ def uniform_policy(space: SearchSpace) -> Array:
     """
     if space.finite:
         raise ValueError("a uniform policy needs a bounded policy space, not a set of candidates")
+    if isinstance(space, MixedSpace) and space.categories.any():
+        raise ValueError("a uniform policy needs entries with a range, but some are categories")
     lower, upper = space.lower, space.upper
     low, high = 0.0, 1.0
     for A, least, most in space.constraint_rows():
@@ -125,6 +128,13 @@ def uniform_policy(space: SearchSpace) -> Array:
         ends = sorted(((least - start) / slope, (most - start) / slope))
         low, high = max(low, ends[0]), min(high, ends[1])
     policy: Array = lower + min(max(high, low), 1.0) * (upper - lower)
+    if isinstance(space, MixedSpace):  # what lies between steps is left out
+        policy = np.where(
+            space.steps > 0,
+            space.lower
+            + space.steps * np.floor((policy - lower + 1e-9) / np.where(space.steps > 0, space.steps, 1.0)),
+            policy,
+        )
     if high < low - 1e-12 or not space.contains(policy[None]).all():
         raise ValueError("no policy gives every entry the same share within the constraints")
     return policy

@@ -6,6 +6,7 @@ the coming hour. Whoever asks what is believed says of which time.
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ from optimizer.kernels.composed import joined_features
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.inputs import as_variances, prior_mean_at
+from optimizer.posterior.listed import ListedPosterior, means_of_rows
 from optimizer.prior.learning import learn_prior
 from optimizer.prior.prior import Prior
+from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import FiniteSpace, SearchSpace
 
 log = logging.getLogger("policyloop")
@@ -218,7 +221,8 @@ class Belief:
     def _update(self, told: Told) -> None:
         self.at(told.time).observe(told.policies, told.Y, told.noise)
         if self.draws is not None:
-            self.draws.observe(told.policies, told.Y, told.noise)
+            rows = self.space.rows_of(told.policies) if isinstance(self.space, MixedSpace) else told.policies
+            self.draws.observe(rows, told.Y, told.noise)
 
     def _form(self, prior: Prior) -> None:
         """Begin anew from a prior, with no observation."""
@@ -228,6 +232,13 @@ class Belief:
             features = self.features(np.arange(self.space.size), None)
             self.draws = CandidateDraws(prior, features) if self._drawing else None
             self.model = CandidatePosterior(*parts, features=features, storage=self.settings.storage)
+            return
+        space = self.space
+        if isinstance(space, MixedSpace) and space.listed is not None and not self.settings.context:
+            features, storage = self.features(space.listed, None), self.settings.storage
+            self.model = ListedPosterior(*parts, space=space, features=features, storage=storage)
+            if self._drawing:
+                self.draws = CandidateDraws(replace(prior, means=means_of_rows(prior.means, space)), features)
             return
         weighted = self._groups is not None and self._groups[0].constant_weights is None
         embed: Callable[[Policies], Array] | None = None

@@ -9,6 +9,7 @@ and Thompson sampling replace the acquisition. The loop over t is `bridges.Loop`
 import copy
 import functools
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ class GPAgent(Agent):
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(model, beta, rng, caution)
+            search = self._search(model, beta, rng, caution, [*waiting, *chosen])
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
             if not self.acquisition.random and len(chosen) < n:
@@ -203,7 +204,9 @@ class GPAgent(Agent):
             else:
                 self.tell(at, np.asarray(observations)[[i]])
 
-    def _search(self, model: Any, beta: float, rng: Any, caution: Caution | None) -> Search:
+    def _search(
+        self, model: Any, beta: float, rng: Any, caution: Caution | None, taken: Sequence[Any] = ()
+    ) -> Search:
         """The search of a round on a posterior."""
         return Search(
             self.space,
@@ -213,6 +216,7 @@ class GPAgent(Agent):
             rng,
             lambda policies: self.belief.prior_deviation(policies, self._now),
             self.belief.draws,
+            taken,
             caution,
         )
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 
 from optimizer.arrays import Array
-from optimizer.space.search_space import BoundedSpace
+from optimizer.space.polytope import Polytope
 
 SHRINK = 1e-5
 """Differences are taken this far on the way to the centre, inside a ball of feasible policies."""
 
 
 def feasible_differences(
-    space: BoundedSpace, value: Callable[[Array], Array]
+    polytope: Polytope, value: Callable[[Array], Array]
 ) -> Callable[[Array], tuple[Array, Array]]:
     """Values and gradients by central differences that never leave the feasible set.
 
@@ -23,8 +23,8 @@ def feasible_differences(
 
     Parameters
     ----------
-    space : BoundedSpace
-        Whose feasible set is kept to.
+    polytope : Polytope
+        The feasible set that is kept to.
     value : callable
         From feasible policies (n, d) to values (n,).
 
@@ -34,7 +34,6 @@ def feasible_differences(
         From policies (m, d) to values (m,) and gradients (m, d), for `SearchSpace.maximise`. Where equalities
         leave directions out, the gradient is the one along the feasible set.
     """
-    polytope = space.polytope
     if not polytope.k:  # a single feasible policy has no direction to differ in
         return lambda X: (value(X), np.zeros_like(X))
     slack = np.concatenate([polytope.centre, 1 - polytope.centre, polytope.h - polytope.G @ polytope.centre])

@@ -59,7 +59,7 @@ def search(
     policy, reached = x[best], float(values[best])
     if value_and_gradient is None or not space.k or starts < 1:
         return policy, reached
-    ends = refine(space, value_and_gradient, v[_apart(v, values, starts)], _spread(values))
+    ends = refine(space, value_and_gradient, v[apart(v, values, starts)], spread(values))
     x = space.lift(ends)
     x = x[space.contains(x)]
     if len(x):
@@ -211,7 +211,7 @@ def _finish(space: Polytope, value_and_gradient: ValueAndGradient, start: Array,
     return end
 
 
-def _spread(values: Array) -> float:
+def spread(values: Array) -> float:
     """How far the best value lies above the median, 1 where it does not: the scale of a search.
 
     The median and not the mean or deviation, which a score that falls without bound far from the best would
@@ -222,7 +222,7 @@ def _spread(values: Array) -> float:
     return spread if spread > 0 else 1.0
 
 
-def _apart(v: Array, values: Array, starts: int) -> NDArray[np.intp]:
+def apart(v: Array, values: Array, starts: int) -> NDArray[np.intp]:
     """The rows of the best points (n, k), best first, that lie apart.
 
     No two are closer than a tenth of the unit box's diagonal; in a set smaller than the unit box, accordingly

@@ -133,17 +133,19 @@ class Polytope:
         """
         if not len(self.G) or not self.k:
             return rng.random((n, self.k))
-        if self._share_accepted() < _LEAST_ACCEPTANCE:
+        if self.share_accepted() < _LEAST_ACCEPTANCE:
             return self.hit_and_run(n, rng)
         kept, count = [], 0
         while count < n:
-            v = rng.random((int(1.1 * (n - count) / self._share_accepted()) + 16, self.k))
+            v = rng.random((int(1.1 * (n - count) / self.share_accepted()) + 16, self.k))
             kept.append(v[self._meets(v)])
             count += len(kept[-1])
         return np.concatenate(kept)[:n]
 
-    def _share_accepted(self) -> float:
+    def share_accepted(self) -> float:
         """The feasible share of the unit box of `v`, estimated once by a stream of its own."""
+        if not len(self.G) or not self.k:
+            return 1.0
         if self._acceptance is None:
             draws = np.random.default_rng(0).random((4000, self.k))
             self._acceptance = float(self._meets(draws).mean())
@@ -154,7 +156,7 @@ class Polytope:
 
         Where that needs hit-and-run, they come from one pool of 4,096, made once by a stream of its own.
         """
-        if not len(self.G) or n > _POOL or self._share_accepted() >= _LEAST_ACCEPTANCE:
+        if not len(self.G) or n > _POOL or self.share_accepted() >= _LEAST_ACCEPTANCE:
             return self.sample(n, rng)
         if self._pool is None:
             self._pool = self.hit_and_run(_POOL, np.random.default_rng(0))

@@ -1,10 +1,13 @@
-"""Where an agent may look for its next policy: rows of a candidate list, or a box with linear constraints."""
+"""Where an agent may look for its next policy: rows of a candidate list, or a box with linear constraints.
+
+A box some of whose entries are whole numbers or categories is in `optimizer.space.mixed_space`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +20,11 @@ from optimizer.space.polytope import Polytope, check_sides, stack_rows, within
 
 
 class SearchSpace:
-    """The feasible policies, finite or bounded, and the search for the best of them.
+    """The feasible policies, and the search for the best of them.
 
-    With `candidates` it is a `FiniteSpace`, whose policies are rows of them, integer arrays (n,); else a
-    `BoundedSpace`, whose policies are float arrays (n, d). `resolve` gives the coordinates of either.
+    With `candidates` it is a `FiniteSpace`, whose policies are rows of them, integer arrays (n,). Else
+    policies are float arrays (n, d): of a `BoundedSpace`, or of a `MixedSpace` where entries have steps.
+    `resolve` gives the coordinates of any.
 
     Parameters
     ----------
@@ -32,7 +36,12 @@ class SearchSpace:
     candidates : (n, d) array, optional
         The policies of a finite space. Those outside bounds or constraint are never proposed.
     embed : callable, optional
-        Takes policies to the features (n, p) that kernels see; by default their coordinates.
+        Takes policies to the features (n, p) that kernels see; by default their coordinates, and of a
+        category one column for each, 1 where it is meant, else 0.
+    steps : (d,) array, optional
+        Entries are `lower + step * k` with a whole k, up to the upper bound; real where the step is 0.
+    categories : (d,) array of bool, optional
+        Entries with the step 1 that number categories, which have no order and no part in constraints.
 
     Attributes
     ----------
@@ -60,6 +69,15 @@ class SearchSpace:
     d: int
     lower: Array
     upper: Array
+    steps: Any
+    categories: Any
+    _kinds: ClassVar[dict[str, type[SearchSpace]]] = {}
+
+    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
+        """Let `SearchSpace(..)` make spaces of this class, where they are of this kind."""
+        super().__init_subclass__(**options)
+        if kind:
+            SearchSpace._kinds[kind] = cls
 
     def __new__(
         cls,
@@ -67,10 +85,17 @@ class SearchSpace:
         constraint: LinearConstraint | Sequence[LinearConstraint] | None = None,
         candidates: ArrayLike | None = None,
         embed: Callable[[Policies], Array] | None = None,
+        steps: ArrayLike | None = None,
+        categories: ArrayLike | None = None,
     ) -> SearchSpace:
-        """A `FiniteSpace` where there are candidates, else a `BoundedSpace`."""
-        kind = (BoundedSpace if candidates is None else FiniteSpace) if cls is SearchSpace else cls
-        return object.__new__(kind)
+        """A space of the kind that is asked for."""
+        kind = "finite" if candidates is not None else "mixed" if np.any(steps) else "bounded"
+        return object.__new__(cls._kinds[kind] if cls is SearchSpace else cls)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether no entry is real, so that policies are separate from one another."""
+        return self.finite
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         """For copies, which are of the same kind."""
@@ -82,7 +107,10 @@ class SearchSpace:
         constraint: LinearConstraint | Sequence[LinearConstraint] | None = None,
         candidates: ArrayLike | None = None,
         embed: Callable[[Policies], Array] | None = None,
+        steps: ArrayLike | None = None,
+        categories: ArrayLike | None = None,
     ) -> None:
+        self.steps, self.categories = steps, categories
         self.bounds = bounds
         self.constraints = (
             [constraint] if isinstance(constraint, LinearConstraint) else list(constraint or ())
@@ -182,7 +210,7 @@ class SearchSpace:
         return unit
 
 
-class FiniteSpace(SearchSpace):
+class FiniteSpace(SearchSpace, kind="finite"):
     """A list of candidates; policies are its rows.
 
     Attributes
@@ -288,7 +316,7 @@ class FiniteSpace(SearchSpace):
         return self.rows[best], float(values[best])
 
 
-class BoundedSpace(SearchSpace):
+class BoundedSpace(SearchSpace, kind="bounded"):
     """A box cut by linear constraints; policies are (n, d) floats.
 
     Attributes

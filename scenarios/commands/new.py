@@ -28,7 +28,15 @@ FILES = {
     "test": "tests/test_{package}.py",
 }
 
-IMPORTED = ("Environment", "Outcomes", "PolicySpace", "Bounds", "LinearConstraint")  # by the template
+IMPORTED = (
+    "Environment",
+    "Outcomes",
+    "PolicySpace",
+    "Real",
+    "Whole",
+    "OneOf",
+    "LinearConstraint",
+)  # by the template
 
 
 @new.callback()

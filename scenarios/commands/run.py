@@ -155,9 +155,11 @@ def resume(
       policyloop resume flu.study.sqlite --trials 60
     """
     from scenarios.declaration.parse import parse
+    from scenarios.study.compatibility import refuse_rounded
     from scenarios.study.study import Study
 
     found = Study(study)
+    refuse_rounded(found.scenario, found.environment, str(study))
     given = {"trials": trials, "rounds": rounds, "agents": _names(agents), "step-timeout": step_timeout}
     plan = parse(found.scenario.model_dump(mode="json"), found.meta.get("source", str(study)), given)
     manner = Manner(jobs, backend, scheduler, share)

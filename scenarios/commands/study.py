@@ -30,6 +30,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
     lines = [
         f"scenario    {scenario.name}: {scenario.title}",
         f"environment {found.environment.name}, seed {scenario.seed}",
+        *_levers(found),
         f"created     {found.meta['created']} with {versions}",
         f"runs        {len(found.runs)}, the last began {found.runs[-1]['began']}",
         f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
@@ -41,6 +42,17 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
     for line in lines:
         typer.echo(line)
+
+
+def _levers(study: Study) -> list[str]:
+    """A line a lever: its name, and what it may be; in one line the entries of candidates."""
+    from scenarios.study.levers import in_words
+
+    facts = study.environment
+    if facts.finite:
+        return [f"policy      candidates by {', '.join(facts.labels)}"]
+    named = zip(facts.labels, facts.kinds, facts.units, strict=True)
+    return ["policy", *(f"  {label}: {in_words(lever, unit)}" for label, lever, unit in named)]
 
 
 def merge(

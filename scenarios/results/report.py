@@ -15,6 +15,7 @@ from rich.table import Table
 from policyloop.messages import on_one_line
 from scenarios.numbers import between, significant
 from scenarios.results.statistics import ENOUGH, REFERENCE, compare, mean_interval, typical_advice
+from scenarios.study.levers import shown
 from scenarios.study.records import Advice, Facts, Numbers, StoredOptimum
 from scenarios.study.study import Study
 
@@ -164,18 +165,17 @@ def _policy_table(
 ) -> Table:
     table = _table(title, "agent", facts.labels, facts.units)
     for label, one in advice.items():
-        table.add_row(label, *_entries(one.policy))
+        table.add_row(label, *_entries(facts, one.policy))
     table.add_section()
     if optimum is not None:
-        table.add_row("true optimum", *_entries(optimum.policy))
+        table.add_row("true optimum", *_entries(facts, optimum.policy))
     if facts.current_policy is not None:
-        table.add_row("current practice", *_entries(facts.current_policy))
+        table.add_row("current practice", *_entries(facts, facts.current_policy))
     return table
 
 
-def _entries(policy: list[float]) -> list[str]:
-    # A search may end 1e-16 beside a bound; nobody wants to read that.
-    return [significant(entry if abs(entry) > 1e-9 else 0.0, 3) for entry in policy]
+def _entries(facts: Facts, policy: list[float]) -> list[str]:
+    return [shown(entry) for entry in facts.entries(policy)]
 
 
 def _outcome_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None) -> Table:
@@ -215,7 +215,7 @@ def _objective_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOpt
             _with_interval(one.mean, one.low, one.high, 4),
             _over_seeds(_held_out(one)) if again else significant(one.expected),
             significant(one.best_observed_value),
-            ", ".join(_entries(one.best_observed)) if one.best_observed is not None else "-",
+            ", ".join(_entries(facts, one.best_observed)) if one.best_observed is not None else "-",
         )
     return table
 
@@ -254,6 +254,6 @@ def failure_lines(study: Study) -> list[str]:
     return [
         f"{len(failures)} round{'s' if len(failures) > 1 else ''} failed in the simulator; the first: "
         f"trial {first.trial}, round {first.round}, agent {first.agent}, "
-        f"policy {first.policy if first.row is None else first.row}, "
+        f"policy {study.environment.entries(first.policy) if first.row is None else first.row}, "
         f"seed {study.scenario.seed} of the scenario: {cause}"
     ]

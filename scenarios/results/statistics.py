@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from scenarios.study.records import NOTHING, Advice
+from scenarios.study.records import NOTHING, Advice, Numbers
 from scenarios.study.study import Study
 
 REFERENCE = "gp-ucb"  # whom the gain is measured against
@@ -33,8 +33,8 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
         `simulated_again` (objective of the recommended policy, the mean over held-out seeds; None where
         regret is known), `simulated_again_difference` (paired, from GP-UCB) and `seconds_a_round` (of the
         agent), each `{mean, low, high}` in the objective's unit; then `trials` (complete ones, on which all
-        rests) and `failed_rounds`. Low and high are None with fewer than two trials, the gain's with fewer
-        than five; all three are None where a value is unknown.
+        rests), `failed_rounds` and `recommendation` (see there). Low and high are None with fewer than two
+        trials, the gain's with fewer than five; all three are None where a value is unknown.
 
     Notes
     -----
@@ -81,6 +81,7 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
             "seconds_a_round": mean_interval(total["seconds"].to_numpy(dtype=np.float64)),
             "trials": len(total),
             "failed_rounds": int(failed.get(label, 0)),
+            "recommendation": recommendation(study, label),
         }
     return table
 
@@ -92,7 +93,7 @@ def simulated_again(study: Study, label: str) -> pd.Series:
     """
     found = {
         one.trial: [value for value in one.held_out.objective if value is not None]
-        for one in _complete(study, label)
+        for one in complete_advice(study, label)
         if one.held_out
     }
     means = {trial: float(np.mean(values)) for trial, values in found.items() if values}
@@ -234,11 +235,45 @@ def typical_advice(study: Study, label: str) -> Advice | None:
             value = again.get(advice.trial, advice.mean)
         return -study.environment.sign * value if value is not None else math.inf
 
-    found = sorted(_complete(study, label), key=lambda one: (loss(one), one.trial))
+    found = sorted(complete_advice(study, label), key=lambda one: (loss(one), one.trial))
     return found[(len(found) - 1) // 2] if found else None
 
 
-def _complete(study: Study, label: str) -> list[Advice]:
+def recommendation(study: Study, label: str) -> dict[str, Any] | None:
+    """An agent's recommended policy and what it predicts of it, as plain data.
+
+    Returns
+    -------
+    dict, or None without a complete trial
+        `trial` (the median one, see `typical_advice`), `policy` by label (whole numbers are int, categories
+        their names), `row` (a candidate's, else None), `objective` `{mean, low, high, noise_free}` and
+        `groups`, the same by group (None without a group model). Intervals are 95 % credible; `noise_free` is
+        None where it is unknown.
+    """
+    one = typical_advice(study, label)
+    if one is None:
+        return None
+    facts, ends = study.environment, ("mean", "low", "high", "noise_free")
+    groups = None
+    if one.group_means is not None:
+        free: Numbers = [None] * len(facts.groups)
+        if one.expected_outcomes is not None:
+            free = list(one.expected_outcomes)
+        columns = zip(one.group_means, one.group_low or (), one.group_high or (), free, strict=True)
+        groups = {
+            group: dict(zip(ends, column, strict=True))
+            for group, column in zip(facts.groups, columns, strict=True)
+        }
+    return {
+        "trial": one.trial,
+        "policy": facts.named(one.policy),
+        "row": one.row,
+        "objective": dict(zip(ends, (one.mean, one.low, one.high, one.expected), strict=True)),
+        "groups": groups,
+    }
+
+
+def complete_advice(study: Study, label: str) -> list[Advice]:
     """An agent's recommendations after its last rounds."""
     rounds = study.scenario.rounds
     return [one for one in study.recommendations() if (one.agent, one.rounds) == (label, rounds)]

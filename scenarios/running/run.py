@@ -17,7 +17,7 @@ from scenarios.running.dispatch import hand_out, workforce
 from scenarios.running.interrupts import Interrupts
 from scenarios.running.local_workers import WorkersDied, Workforce, call, workers
 from scenarios.running.progress import Progress
-from scenarios.study.compatibility import refuse_changes
+from scenarios.study.compatibility import refuse_changes, refuse_other_levers
 from scenarios.study.reading import read_advised, read_meta, read_progress, read_worlds
 from scenarios.study.records import NOTHING, Facts, StoredRound, WorldRecord
 from scenarios.study.store import Store
@@ -160,6 +160,7 @@ class Run:
         meta = read_meta(store.read())
         if "scenario" in meta:
             refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))
+            refuse_other_levers(Facts.stored(meta["environment"]), facts, str(store.path))
         else:
             meta = {"created": now, "versions": packages, "environment": facts._asdict()}
         store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})

@@ -7,6 +7,8 @@ from typing import Any
 
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
+from scenarios.study import levers
+from scenarios.study.records import Facts
 
 _MAY_DIFFER = {"title", "description"}
 _LIMITS = {"step_seconds", "step_megabytes"}  # they decide what fails, not what a step returns
@@ -29,6 +31,34 @@ def refuse_changes(stored: Scenario, now: Scenario, where: str) -> None:
     found += changes(stored, now)
     if found:
         raise UserError(f"{where}: holds another scenario, --resume cannot go on with it: {'; '.join(found)}")
+
+
+def refuse_rounded(scenario: Scenario, facts: Facts, where: str) -> None:
+    """Refuse to go on with a study whose environment rounded the entries that `whole` names; UserError."""
+    options = scenario.environment.options
+    policy, whole = options.get("policy"), options.get("whole")
+    if facts.levers is None and isinstance(policy, Mapping) and isinstance(whole, list) and whole:
+        now = ", ".join(f"{label} = {{ whole = {policy.get(label)} }}" for label in whole)
+        raise UserError(
+            f"{where}: was made when whole = {whole} were real numbers, rounded behind agents, and cannot "
+            f"be resumed; in place of whole write policy = {{ {now} }} in the scenario, and run it with "
+            "another --out"
+        )
+
+
+def refuse_other_levers(stored: Facts, now: Facts, where: str) -> None:
+    """Check that an environment has the levers that a study's was made with; UserError where it has not."""
+    found = lever_changes(stored, now)
+    if found:
+        raise UserError(
+            f"{where}: was made with other levers, --resume cannot go on with it: {'; '.join(found)}; run it "
+            "anew, with another --out"
+        )
+
+
+def lever_changes(stored: Facts, now: Facts) -> list[str]:
+    """In words how the levers of two environments differ."""
+    return levers.changes(stored.labels, stored.levers, now.labels, now.levers)
 
 
 def changes(stored: Scenario, now: Scenario) -> list[str]:

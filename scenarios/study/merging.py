@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
-from scenarios.study.compatibility import changes
+from scenarios.study.compatibility import changes, lever_changes
 from scenarios.study.records import Advice, StoredRound, WorldRecord
 from scenarios.study.store import new_study
 from scenarios.study.study import Study, check_target
@@ -32,8 +32,8 @@ def merge(studies: Sequence[str | Path], out: str | Path, *, force: bool = False
     Raises
     ------
     UserError
-        The scenarios differ in more than rounds, trials and agents; a world or a round differs; `out`
-        exists or is one of the studies. Nothing has been written then.
+        The scenarios differ in more than rounds, trials and agents, or the levers do; a world or a round
+        differs; `out` exists or is one of the studies. Nothing has been written then.
     """
     target = Path(out)
     if len(studies) < 2:
@@ -45,6 +45,8 @@ def merge(studies: Sequence[str | Path], out: str | Path, *, force: bool = False
     scenario = parts[0].scenario
     for part in parts[1:]:
         scenario = _joined(scenario, part.scenario, str(part.path))
+        if found := lever_changes(parts[0].environment, part.environment):
+            raise UserError(f"{part.path}: has other levers than the first study: {'; '.join(found)}")
     worlds: dict[str, WorldRecord] = {}
     rounds: Rounds = {}
     for part in parts:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 import bridges
+from scenarios.study.levers import Entry, read_levers, spelled
+from simulators.contract.levers import Lever, OneOf
 
 if TYPE_CHECKING:
     from optimizer.agents.agent import Recommendation
@@ -223,7 +225,14 @@ class WorldRecord(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What readers of a study must know about its environment; see `simulators.Environment`."""
+    """What readers of a study must know about its environment; see `simulators.Environment`.
+
+    Attributes
+    ----------
+    levers : list, or None
+        What each entry of a policy may be, as a scenario file spells it. None where policies are candidates,
+        and in studies made before levers had kinds: real numbers.
+    """
 
     name: str
     labels: list[str]
@@ -236,11 +245,12 @@ class Facts(NamedTuple):
     lives: bool = False
     current_policy: list[float] | None = None
     current_policy_label: str = ""
+    levers: list[Any] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
         """Those of an environment."""
-        space, current = environment.policy_space, environment.current_policy
+        space, current = environment.policy_space, bridges.current_policy(environment)
         return cls(
             name=environment.name,
             labels=list(space.labels),
@@ -253,6 +263,7 @@ class Facts(NamedTuple):
             lives=environment.lives,
             current_policy=None if current is None else space.resolve(np.asarray(current)[None])[0].tolist(),
             current_policy_label=environment.current_policy_label,
+            levers=None if space.finite else [spelled(lever) for lever in space.levers],
         )
 
     @classmethod
@@ -264,6 +275,26 @@ class Facts(NamedTuple):
     def sign(self) -> float:
         """1.0 where the objective is to be maximised, -1.0 where minimised."""
         return 1.0 if self.sense == "maximize" else -1.0
+
+    @property
+    def kinds(self) -> list[Lever]:
+        """What each entry of a policy may be."""
+        return read_levers(self.labels, self.levers)
+
+    def entries(self, policy: Sequence[float]) -> list[Entry]:
+        """A stored policy as people read it: floats, ints, and the names of categories."""
+        return [lever.value(x) for lever, x in zip(self.kinds, policy, strict=True)]
+
+    def named(self, policy: Sequence[float]) -> dict[str, Entry]:
+        """The same by label."""
+        return dict(zip(self.labels, self.entries(policy), strict=True))
+
+    def may_hold(self, policy: Sequence[float]) -> bool:
+        """Whether a policy that is stored may be one: of the right length, its categories with names."""
+        return len(policy) == len(self.labels) and all(
+            not isinstance(lever, OneOf) or x in range(len(lever.names))
+            for lever, x in zip(self.kinds, policy, strict=True)
+        )
 
 
 def plain(value: Any) -> Any:

@@ -29,6 +29,7 @@ from scenarios.study.records import (
     StoredRound,
     WorldRecord,
 )
+from simulators.contract.levers import Real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,13 +104,14 @@ class Study:
     def _belongs(self, record: StoredRound | Advice) -> bool:
         """Whether a row of a damaged file may be one of this study's."""
         trials = range(1, self.scenario.trials + 1)
-        return record.agent in self.scenario.labels and record.trial in trials
+        known = isinstance(record, StoredRound) or self.environment.may_hold(record.policy)
+        return known and record.agent in self.scenario.labels and record.trial in trials
 
     def _plausible(self, record: StoredRound) -> bool:
         return (
             self._belongs(record)
             and record.round in range(1, self.scenario.rounds + 1)
-            and len(record.policy) == len(self.environment.labels)
+            and self.environment.may_hold(record.policy)
             and len(record.outcomes) == len(self.environment.groups)
         )
 
@@ -152,7 +154,8 @@ class Study:
         pandas.DataFrame
             Columns `trial, agent, round, x_<label>.., y_<group>.., objective, expected, regret,
             cumulative_regret, seconds, status`; nan where a value is missing or unknown. Trials and rounds
-            count from 1. `objective` is observed, `expected` and `regret` are noise-free.
+            count from 1. Of a policy, real numbers are float, whole numbers int, and categories their names.
+            `objective` is observed, `expected` and `regret` are noise-free.
         """
         return self._frame.copy()
 
@@ -177,7 +180,10 @@ class Study:
             "agent": [one.agent for one in records],
             "round": np.array([one.round for one in records], dtype=np.int64),
         }
-        data |= {f"x_{label}": policies[:, i] for i, label in enumerate(labels)}
+        for i, (label, lever) in enumerate(zip(labels, self.environment.kinds, strict=True)):
+            data[f"x_{label}"] = policies[:, i]
+            if not isinstance(lever, Real):
+                data[f"x_{label}"] = [lever.value(x) for x in policies[:, i]]
         data |= {f"y_{group}": outcomes[:, j] for j, group in enumerate(groups)}
         for name in ("objective", "expected", "regret"):
             data[name] = column(name)

@@ -19,6 +19,10 @@ def refuse_mistakes(world: World) -> None:
         bridges.check_composition(environment)
     except ValueError as error:
         raise UserError(f"{scenario.source}: environment: {on_one_line(error)}") from error
+    try:
+        bridges.current_policy(environment)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{scenario.source}: environment: current_policy: {on_one_line(error)}") from error
     if scenario.prior.source == "environment":
         try:
             bridges.known_prior(environment)

@@ -144,15 +144,22 @@ def as_lever(label: str, given: Any) -> Lever:
                 return OneOf(given["one_of"])
             if keys == {"whole"} or keys == {"whole", "step"}:
                 return Whole(*_pair("whole", given["whole"]), given.get("step", 1))  # type: ignore[arg-type]
-        elif not isinstance(given, str) and np.shape(given) == (2,):
+        elif _is_pair(given):
             return Real(*_pair("range", given))
     except ValueError as error:
         raise ValueError(f"policy: {label!r}: {error}") from None
     raise ValueError(f"policy: {label!r} is {given!r}; accepted: {SPELLINGS}")
 
 
+def _is_pair(given: Any) -> bool:
+    try:
+        return not isinstance(given, str) and np.shape(given) == (2,)
+    except ValueError:  # lists in a list
+        return False
+
+
 def _pair(name: str, given: Any) -> tuple[float, float]:
-    if isinstance(given, str) or np.shape(given) != (2,):
+    if not _is_pair(given):
         raise ValueError(f"{name}={given!r} must be a pair [low, high]")
     return number("low", given[0]), number("high", given[1])
 

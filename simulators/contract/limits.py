@@ -14,7 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from simulators.arrays import Array, Mask
 from simulators.contract.levers import Lever, OneOf, Real, steps_of
-from simulators.contract.projection import project, project_on_steps
+from simulators.contract.projection import WHOLE_NUMBERS, project, project_on_steps
 
 TOLERANCE = 1e-9
 """Feasible means violated by no more than this times `max(1, |bound|)`."""
@@ -127,6 +127,7 @@ class Limits:
                 integrality=self.steps > 0,
                 bounds=Bounds(0, (self.upper - self.lower) / unit),
                 constraints=LinearConstraint(A * unit, lb - _slack(lb) - shift, ub + _slack(ub) - shift),
+                options=WHOLE_NUMBERS,
             )
             if answer.status == 2:
                 what = "policy of whole numbers" if len(self._stepped) else "policy"

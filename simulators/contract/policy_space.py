@@ -238,6 +238,10 @@ class BoundedPolicySpace(PolicySpace):
         except ValueError:
             raise TypeError from None
 
+    def snap(self, policies: ArrayLike) -> Array:
+        """Points (n, d), each entry that has a step on the nearest one."""
+        return self._limits.snap(np.asarray(policies, dtype=float))
+
     def contains(self, policies: ArrayLike) -> Mask:
         """Which policies (n, d) are feasible, (n,)."""
         return self._limits.satisfied(self.resolve(policies))
@@ -252,7 +256,8 @@ class BoundedPolicySpace(PolicySpace):
     def project(self, policy: Any) -> Array:
         """The feasible policy nearest to a point (d,).
 
-        Where entries have steps: in the sum of their distances, each relative to its range.
+        Where entries have steps: within one percent, in the sum of their distances, each relative to its
+        range.
         """
         return self._limits.project(self._point(policy))
 

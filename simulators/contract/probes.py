@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
+from simulators.arrays import Array
+from simulators.contract.levers import OneOf, Whole
 from simulators.contract.policy_space import BoundedPolicySpace, FinitePolicySpace
 
 Space = BoundedPolicySpace | FinitePolicySpace
@@ -18,10 +20,15 @@ def feasible(space: Space, n: int) -> list[Any]:
     if isinstance(space, FinitePolicySpace):
         rows = np.flatnonzero(space.contains(np.arange(space.size)))
         return [int(row) for row in rng.choice(rows, size=n)]
-    # A Latin hypercube: every entry is tried low and high.
+    # A Latin hypercube: every entry is tried low and high, each of its steps as often as any other.
     spread = qmc.LatinHypercube(space.d, rng=rng).random(n)
-    lower, upper = space.bounds.lb, space.bounds.ub
-    return [space.project(lower + share * (upper - lower)) for share in spread]
+    lower, upper, steps = space.bounds.lb, space.bounds.ub, space.steps
+    points = np.where(
+        steps > 0,
+        lower + steps * np.floor(spread * ((upper - lower) / np.where(steps > 0, steps, 1.0) + 1)),
+        lower + spread * (upper - lower),
+    )
+    return [space.project(point) for point in points]
 
 
 def infeasible(space: Space) -> list[tuple[Any, str]]:
@@ -40,6 +47,7 @@ def infeasible(space: Space) -> list[tuple[Any, str]]:
         (above, f"a policy whose entry {space.labels[-1]!r} is above its bound"),
         (missing, "a policy with a nan"),
         (np.append(inside, inside[-1]), "a policy with an entry too many"),
+        *_off_steps(space, inside),
     ]
     if space.constraint is not None:
         sides = ((lower, upper), (upper, lower))
@@ -51,7 +59,32 @@ def infeasible(space: Space) -> list[tuple[Any, str]]:
     return cases
 
 
+def _off_steps(space: BoundedPolicySpace, inside: Array) -> list[tuple[Any, str]]:
+    """Policies with an entry that is no whole number or no category, one case a kind."""
+    cases: dict[str, tuple[Any, str]] = {}
+
+    def case(kind: str, j: int, entry: float | str, why: str) -> None:
+        policy = [*inside[:j].tolist(), entry, *inside[j + 1 :].tolist()]
+        cases.setdefault(kind, (policy if isinstance(entry, str) else np.array(policy), why))
+
+    for j, (label, lever) in enumerate(zip(space.labels, space.levers, strict=True)):
+        half = lever.low + 0.5  # above the limit of a lever that is fixed
+        if isinstance(lever, Whole):
+            case("half", j, half, f"a policy whose whole number {label!r} is {half:g}")
+            if lever.step > 1 and lever.high > lever.low:
+                off = lever.low + 1
+                case("step", j, off, f"a policy whose {label!r} is {off}, between its steps of {lever.step}")
+        elif isinstance(lever, OneOf):
+            beyond = len(lever.names)
+            case("beyond", j, beyond, f"a policy whose category {label!r} is {beyond}, beyond the last")
+            case("between", j, half, f"a policy whose category {label!r} is {half:g}")
+            name = "_".join(("no", *lever.names))
+            case("name", j, name, f"a policy whose category {label!r} has a name that is none of its")
+    return list(cases.values())
+
+
 def text(policy: Any) -> str:
     """A policy as a message shows it."""
-    array = np.asarray(policy)
-    return str(array) if array.ndim == 0 else "(" + ", ".join(f"{entry:.4g}" for entry in array) + ")"
+    if np.ndim(policy) == 0:
+        return str(policy)
+    return "(" + ", ".join(entry if isinstance(entry, str) else f"{entry:.4g}" for entry in policy) + ")"

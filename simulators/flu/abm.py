@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds, LinearConstraint
+from scipy.optimize import LinearConstraint
 
 from policyloop.messages import failure
 from simulators.arrays import Array, Integers, Mask
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
+from simulators.contract.levers import Real
 from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import number, per_group, whole
+from simulators.flu.doses import packs_of
 from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
 from simulators.flu.season.durations import durations
@@ -72,6 +74,9 @@ class FluABM(Environment):
         How readily a contact of a setting transmits, relative to the others; 1 by default.
     susceptibility, efficacy, r0, budget, budget_weights, bounds
         As in `simulators.FluODE`; an `r0` of 0 is accepted too.
+    pack : int, optional
+        As in `simulators.FluODE`, of this population; unless there are `budget_weights`, the budget is then
+        one of this population's doses as well.
     vaccine, vaccination_day, latent_period, infectious_period, initial_infected, days
         As in `simulators.flu.season.model.FluModel`. At least 50 persons are infected at the start
         unless `initial_infected` says otherwise.
@@ -129,6 +134,7 @@ class FluABM(Environment):
         budget: float | str | None = "default",
         budget_weights: ArrayLike | None = None,
         bounds: Any = None,
+        pack: int | None = None,
         vaccine: Literal["all-or-nothing", "leaky"] = "all-or-nothing",
         vaccination_day: int = 0,
         latent_period: Any = LATENT_PERIOD,
@@ -144,7 +150,8 @@ class FluABM(Environment):
         period = None
         if infectious_period is not None:
             period = float(durations("infectious_period", infectious_period, 1).mean[0])
-        ode = FluODE(
+        the_ode = partial(
+            FluODE,
             intervention=intervention,
             groups=groups,
             susceptibility=susceptibility,
@@ -152,9 +159,9 @@ class FluABM(Environment):
             infectious_period=period,
             r0=None if r0 is not None and number("r0", r0, least=0) == 0 else r0,
             budget=budget,
-            budget_weights=budget_weights,
             bounds=bounds,
         )
+        ode: FluODE = the_ode(budget_weights=budget_weights)
         self.groups, self.group_units = ode.groups, ode.group_units
         self.vaccinates = ode.vaccinates
         self.r0 = 0.0 if r0 == 0 else ode.r0
@@ -170,8 +177,6 @@ class FluABM(Environment):
             else per_group("noise_variance", noise_variance, self.groups, least=0)
         )
         self.longest_closure = number("school_closure", school_closure, least=0)
-        self._adopt_policy_space(ode)
-
         self.seed = seed
         self.population = build_population(
             persons, seed=seed, contacts=contacts, groups=groups, weights=layer_weights
@@ -179,6 +184,10 @@ class FluABM(Environment):
         for name, size in zip(self.groups, self.population.sizes, strict=True):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
+        if pack is not None and self.vaccinates and budget_weights is None:
+            ode = the_ode(budget_weights=self.population.sizes / self.population.persons)
+        self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))
+        self._adopt_policy_space(ode)
         self._options: dict[str, Any] = {
             "r0": self.r0,
             "susceptibility": ode.susceptibility,
@@ -203,7 +212,8 @@ class FluABM(Environment):
         """The Mesa model of a season on its day 0; `immune`, (N,), are those immune from earlier seasons."""
         x = self.policy_space.same_form(policy)
         J = len(self.groups)
-        rates: dict[str, Any] = {"coverage" if self.vaccinates else "treatment": x[:J]}
+        shares = x[:J] if self.packs is None else self.packs.shares(x[:J])
+        rates: dict[str, Any] = {"coverage" if self.vaccinates else "treatment": shares}
         closure = float(x[J]) if self.longest_closure else 0.0
         return FluModel(
             self.population, **rates, school_closure=closure, immune=immune, seed=seed, **self._options
@@ -215,8 +225,8 @@ class FluABM(Environment):
         Parameters
         ----------
         policy : (d,) array-like
-            Coverage (vaccination) or probability of removal a day (treatment) of each group, and the days of
-            school closure where that is part of the policy.
+            Coverage or packs (vaccination), or probability of removal a day (treatment) of each group, and
+            the days of school closure where that is part of the policy.
 
         Raises
         ------
@@ -290,7 +300,7 @@ class FluABM(Environment):
         """The options under which the environment of a name describes this world; empty but for `flu-ode`."""
         if name != "flu-ode":
             return {}
-        return ode_options(self.population, self.policy_space, self._options, self.vaccinates)
+        return ode_options(self.population, self._shares, self._options, self.packs, self.vaccinates)
 
     @cached_property
     def pilot_variance(self) -> Array:
@@ -330,19 +340,24 @@ class FluABM(Environment):
 
     def _adopt_policy_space(self, ode: FluODE) -> None:
         """Take the ODE's policies, with one more entry where schools may close."""
-        space = ode.policy_space
+        space = self._shares = ode.policy_space
         lower, upper = space.bounds.lb, space.bounds.ub
         if not self.vaccinates and not (lower.min() > 0 and upper.max() <= 1):
             raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
-        self.policy_space = space
         self.current_policy, self.current_policy_label = ode.current_policy, ode.current_policy_label
+        if self.packs is not None:
+            space = self.packs.space(space)
+            if self.current_policy is not None:
+                today = self.packs.most(self.current_policy)
+                self.current_policy = today if space.contains(today[None])[0] else None
+        self.policy_space = space
         if not self.longest_closure:
             return
         limits = space.constraint
         self.policy_space = BoundedPolicySpace(
             (*space.labels, "school closure"),
             (*space.units, "days"),
-            bounds=Bounds(np.append(lower, 0.0), np.append(upper, self.longest_closure)),
+            levers=(*space.levers, Real(0.0, self.longest_closure)),
             constraint=limits and LinearConstraint(np.hstack([limits.A, [[0.0]]]), limits.lb, limits.ub),
         )
         if self.current_policy is not None:

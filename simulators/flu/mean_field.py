@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simulators.contract.policy_space import BoundedPolicySpace
+from simulators.flu.doses import Packs
 from simulators.flu.season.durations import durations
 from simulators.flu.season.start import initially_infected
 from simulators.population.population import Population
@@ -17,12 +18,17 @@ NO_TRANSMISSION = 1e-9
 
 
 def ode_options(
-    population: Population, space: BoundedPolicySpace, season: Mapping[str, Any], vaccinates: bool
+    population: Population,
+    shares: BoundedPolicySpace,
+    season: Mapping[str, Any],
+    packs: Packs | None,
+    vaccinates: bool,
 ) -> dict[str, Any]:
     """The options under which `simulators.FluODE` has the same people, contacts and policies.
 
-    It gets the numbers of persons by group and the mean contacts of the network, the bounds and the budget of
-    the space; `season` are the options of a `FluModel`.
+    It gets the numbers of persons by group and the mean contacts of the network, and the policies: the bounds
+    and the budget of the shares, and the packs that they are given by. `season` are the options of a
+    `FluModel`.
     """
     J = len(population.groups)
     sizes, infected = population.sizes, season["initial_infected"]
@@ -37,13 +43,15 @@ def ode_options(
         "infectious_period": float(durations("infectious_period", season["infectious_period"], J).mean[0]),
         "r0": season["r0"] or NO_TRANSMISSION,
         "initial_infected": np.asarray(infected, dtype=float),
-        "bounds": (space.bounds.lb[:J], space.bounds.ub[:J]),
+        "bounds": (shares.bounds.lb, shares.bounds.ub),
         "budget": "none",
         "days": season["days"],
     }
     if vaccinates:
         options["efficacy"] = season["efficacy"]
-    if space.constraint is not None:
-        options["budget"] = float(space.constraint.ub[0])
-        options["budget_weights"] = space.constraint.A[0, :J]
+    if packs is not None:
+        options["pack"] = packs.size
+    if shares.constraint is not None:
+        options["budget"] = float(shares.constraint.ub[0])
+        options["budget_weights"] = shares.constraint.A[0]
     return options

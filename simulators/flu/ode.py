@@ -17,6 +17,7 @@ from simulators.contract.environment import Environment, Outcomes, SimulationErr
 from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import choice, nonnegative_matrix, number, per_group
 from simulators.flu import sir, tables
+from simulators.flu.doses import packs_of
 from simulators.population import survey
 
 RATE_TIMES_STEP = 0.6
@@ -84,6 +85,10 @@ class FluODE(Environment):
         treatment.
     bounds : pair of float or (J,) array-like, optional
         Lower and upper limits of `x_j`: (0, 1) for vaccination, (0.12, 0.3) for treatment.
+    pack : int, optional
+        Doses in a pack: a policy is then a whole number of packs for each group, and `x_j` the share of it
+        that they vaccinate, packs times `pack` / `N_j`. Bounds and budget are those of shares, rounded to
+        what whole packs keep. Vaccination only.
     noise_variance : float or (J,) array-like, optional
         Variance of an observation's noise, squared sick days per person; years in the group times 1e-6 by
         default.
@@ -105,6 +110,10 @@ class FluODE(Environment):
         Transmission rates per day, row = susceptible group.
     n_steps : int
         Number of the integrator's steps.
+    packs : simulators.flu.doses.Packs or None
+        What makes shares of packs; None where policies are shares.
+    share_space : BoundedPolicySpace
+        The policies as `x_j`; `policy_space` itself where they are no packs.
 
     Notes
     -----
@@ -132,6 +141,7 @@ class FluODE(Environment):
         budget: float | str | None = "default",
         budget_weights: ArrayLike | None = None,
         bounds: Any = None,
+        pack: int | None = None,
         noise_variance: ArrayLike | None = None,
         days: float = 365,
         step_days: float | None = None,
@@ -175,15 +185,18 @@ class FluODE(Environment):
             else number("infectious_period", infectious_period, above=0)
         )
         self.beta, self.r0 = self._transmission(r0, table.coverage)
-        self.policy_space = self._space(budget, budget_weights, bounds, table)
+        self.packs = packs_of(pack, self.vaccinates, self.population)
+        self.share_space = self._space(budget, budget_weights, bounds, table)
+        self.policy_space = self.share_space if self.packs is None else self.packs.space(self.share_space)
         self.n_steps = self._number_of_steps(step_days)
-        if self.vaccinates and self.policy_space.contains(table.coverage[None])[0]:
-            self.current_policy = np.array(table.coverage)
+        today = np.array(table.coverage) if self.packs is None else self.packs.most(table.coverage)
+        if self.vaccinates and self.policy_space.contains(today[None])[0]:
+            self.current_policy = today
             self.current_policy_label = "coverage of 2012-13"
         self._last: tuple[bytes, Array] | None = None
 
     def step(self, policy: Any) -> Outcomes:
-        """Observe one season under coverages (vaccination) or removal rates per day (treatment), (d,).
+        """Observe one season under coverages or packs (vaccination) or removal rates a day (treatment), (d,).
 
         Raises
         ------
@@ -236,7 +249,7 @@ class FluODE(Environment):
     def _simulate(self, x: Array, record: bool = False) -> tuple[sir.Epidemic, Array]:
         """The epidemics under (n, d) policies, and the (J, n) susceptible on day 0."""
         n = len(x)
-        columns = np.ascontiguousarray(x.T)
+        columns = np.ascontiguousarray((x if self.packs is None else self.packs.shares(x)).T)
         N, I0 = self.population[:, None], self.initial_infected[:, None]
         if self.vaccinates:
             # With a perfect vaccine for everybody nobody is left to take the initially infected from.
@@ -321,7 +334,7 @@ class FluODE(Environment):
     def _number_of_steps(self, step_days: float | None) -> int:
         if step_days is not None:
             return max(1, int(np.ceil(self.days / number("step_days", step_days, above=0))))
-        bounds = self.policy_space.bounds
+        bounds = self.share_space.bounds
         slow = fast = 1 / self.infectious_period
         if not self.vaccinates:
             slow, fast = float(np.min(bounds.lb)), float(np.max(bounds.ub))

@@ -48,7 +48,7 @@ def test_differences_inside_the_feasible_set_are_the_gradient(constraint):
         seen.append(X)
         return value(X)
 
-    values, slopes = feasible_differences(space, watched)(policies)
+    values, slopes = feasible_differences(space.polytope, watched)(policies)
     np.testing.assert_array_equal(values, value(policies))
     np.testing.assert_allclose(slopes, gradient(policies), atol=2e-3)
     assert space.contains(np.vstack(seen)).all()
@@ -57,6 +57,6 @@ def test_differences_inside_the_feasible_set_are_the_gradient(constraint):
 def test_on_an_equation_the_gradient_is_the_one_along_it():
     space = SearchSpace(Bounds([0.0, 0.0], [1.0, 1.0]), LinearConstraint([[1, 1]], 1.0, 1.0))
     policies = np.array([[0.2, 0.8], [0.5, 0.5]])
-    _, slopes = feasible_differences(space, value)(policies)
+    _, slopes = feasible_differences(space.polytope, value)(policies)
     along = np.array([1.0, -1.0]) / np.sqrt(2)
     np.testing.assert_allclose(slopes @ along, gradient(policies) @ along, atol=1e-3)

@@ -26,10 +26,10 @@ json.dump({"south": 90 / x["nurses south"] + random.gauss(0, 1), "north": 40 / x
 """
 
 
-def environment(tmp_path, text, **options):
+def environment(tmp_path, text, policy=POLICY, **options):
     (tmp_path / "model.py").write_text(text)
     command = [sys.executable, "-S", "model.py"]
-    return CommandEnvironment(command, POLICY, ["north", "south"], folder=tmp_path, **options)
+    return CommandEnvironment(command, policy, ["north", "south"], folder=tmp_path, **options)
 
 
 def failure(env, policy=(2, 3)):
@@ -43,6 +43,21 @@ def failure(env, policy=(2, 3)):
 
 def test_a_program_keeps_the_contract(tmp_path):
     assert check_environment(environment(tmp_path, GOOD, budget=25)) == []
+
+
+def test_a_program_reads_whole_numbers_and_names_of_categories(tmp_path):
+    text = """
+import json, sys
+asked = json.load(sys.stdin)["policy"]
+assert [type(x) for x in asked.values()] == [int, str, float, float], asked
+json.dump([asked["buses"], asked["share[south]"] * (asked["tariff"] == "by zone")], sys.stdout)
+"""
+    policy = {"buses": {"whole": (0, 9)}, "tariff": {"one_of": ["flat", "by zone"]}, "share[*]": (0, 1)}
+    env = environment(tmp_path, text, policy=policy)
+    assert env.step([3, "by zone", 0, 0.5]).values.tolist() == [3, 0.5]
+    (tmp_path / "model.py").write_text("1 / 0")
+    with pytest.raises(SimulationError, match=r"asked with buses=3, tariff=flat, share.north.=0, share"):
+        env.step([3, 0, 0, 0.5])
 
 
 def test_the_outcomes_are_those_of_the_program(tmp_path):

@@ -66,11 +66,34 @@ def test_the_best_policy_of_a_function_without_noise_is_found():
     assert find_optimum(env).value == pytest.approx(0.0, abs=1e-8)
 
 
-def test_whole_entries_are_rounded_for_the_function_alone():
+def test_a_function_gets_an_array_of_real_numbers_or_a_list_of_entries():
     asked = []
-    env = FunctionEnvironment(lambda x: asked.append(x.tolist()) or [1], POLICY, ["one"], whole=["south"])
-    assert env.step([2.5, 2.6]).info["policy"] == {"north": 2.5, "south": 3}
-    assert asked == [[2.5, 3.0]]
+
+    def f(x):
+        asked.append(x)
+        return [1]
+
+    FunctionEnvironment(f, POLICY, ["one"]).step([2.5, 2.6])
+    FunctionEnvironment(f, {"n": {"whole": (0, 5)}, "x": (0, 1)}, ["one"]).step([2, 1])
+    assert isinstance(asked[0], np.ndarray) and asked[0].tolist() == [2.5, 2.6]
+    assert asked[1] == [2, 1.0] and [type(x) for x in asked[1]] == [int, float]
+
+
+def test_expected_gets_what_the_function_gets():
+    def f(x):
+        nurses, tariff = x
+        return [nurses * {"low": 1, "high": 10}[tariff]]
+
+    policy = {"nurses": {"whole": (0, 9)}, "tariff": {"one_of": ["low", "high"]}}
+    env = FunctionEnvironment(f, policy, ["one"], expected=f)
+    assert env.expected([[3, 0], [4, 1]]).tolist() == [[3.0], [40.0]]
+    assert env.step([4, "high"]).values.tolist() == [40.0]
+    for off, message in (
+        ([2.5, 0], "'nurses' is 2.5; accepted: whole"),
+        ([2, 2], "'tariff' is 2; accepted: one of low"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            env.expected([off])
 
 
 def test_candidates_are_given_by_their_entries():
@@ -144,8 +167,8 @@ SPACE = PolicySpace(["a"], [""], bounds=Bounds(0, 1))
         ({"f": "clinics"}, "'clinics' must read package.module:Class or file.py:Class"),
         ({"policy": {}}, "policy={} must be a table"),
         ({"policy": ["a"]}, "policy=.* must be a table"),
-        ({"policy": {"a": 3}}, "policy: 'a' is 3; it must be a pair"),
-        ({"policy": {"a": (0, "x")}}, "policy.'a'.*='x' must be a finite number"),
+        ({"policy": {"a": 3}}, "policy: 'a' is 3; accepted: .low, high., "),
+        ({"policy": {"a": (0, "x")}}, "policy: 'a': high='x' must be a finite number"),
         ({"policy": {"a": (1, 0)}}, "upside down"),
         ({"policy": SPACE, "budget": 1}, "budget: a PolicySpace has a constraint of its own"),
         ({"groups": "north"}, "groups='north' must be a list of names"),
@@ -155,7 +178,7 @@ SPACE = PolicySpace(["a"], [""], bounds=Bounds(0, 1))
         ({"weights": [1, 2]}, "weights must be one number, or 1"),
         ({"weights": [1], "compose": sum}, "exclude each other"),
         ({"noise_variance": -1}, "noise_variance of group 'one' is -1"),
-        ({"whole": ["b"]}, "whole='b' must be one of 'a'"),
+        ({"whole": ["a"]}, r"whole=.'a'. is no option; .* policy = \{ a = \{ whole = \[0, 1\] \} \}"),
         ({"budget": -1}, "infeasible constraint"),
     ],
 )

@@ -71,26 +71,44 @@ def test_a_virus_that_cannot_spread_stays_where_it_is():
 def test_reporters_may_be_functions_and_parameters_counts():
     env = MesaEnvironment(
         BoltzmannWealth,
-        policy={"n": (10, 50)},
-        whole=["n"],
+        policy={"n": {"whole": (10, 50)}},
         outcomes={"wealth": lambda model: sum(agent.wealth for agent in model.agents), "steps": "steps"},
         steps=7,
     )
-    assert env.step([20.4]).values.tolist() == [20, 7]
+    assert env.step([20]).values.tolist() == [20, 7]
 
 
 def test_a_function_that_makes_a_model_will_do():
     def wolves(seed, **given):
         return WolfSheep(width=8, height=8, simulator=ABMSimulator(), seed=seed, **given)
 
-    env = MesaEnvironment(
-        wolves, {"initial_sheep": (1, 40)}, {"wolves": "Wolves", "sheep": "Sheep"}, 3, whole=["initial_sheep"]
-    )
+    policy = {"initial_sheep": {"whole": (1, 40)}}
+    env = MesaEnvironment(wolves, policy, {"wolves": "Wolves", "sheep": "Sheep"}, 3)
     env.reset(1)
     first = env.step([20])
     env.reset(1)
     assert env.step([20]).values.tolist() == first.values.tolist()
     assert (first.values >= 0).all()
+
+
+class Fares(mesa.Model):
+    """Keeps what it was made with."""
+
+    def __init__(self, tariff, buses, seed=None, **shares):
+        super().__init__(seed=seed)
+        assert type(buses) is int and tariff in ("flat", "by zone")
+        self.young, self.old = shares["share[young]"], shares["share[old]"] * (tariff == "flat")
+
+
+def test_a_model_gets_ints_names_and_the_levers_of_groups():
+    env = MesaEnvironment(
+        Fares,
+        {"buses": {"whole": (1, 5)}, "tariff": {"one_of": ["flat", "by zone"]}, "share[*]": (0, 1)},
+        {"young": "young", "old": "old"},
+        1,
+    )
+    assert env.step([2, "flat", 0.25, 0.5]).values.tolist() == [0.25, 0.5]
+    assert env.step([2, 1, 0.25, 0.5]).values.tolist() == [0.25, 0.0]
 
 
 class Stops(mesa.Model):
@@ -147,6 +165,7 @@ def test_a_report_that_is_none_fails_the_step_in_one_line(reporter, message):
     [
         (Unseeded, {}, "Unseeded cannot be seeded: give its __init__ a parameter seed"),
         (Stops, {"policy": {"y": (0, 1)}}, "Stops has no parameter 'y'; it has x, seed"),
+        (Stops, {"policy": {"x[*]": (0, 1)}}, r"no parameter 'x.steps.'; .* levers of groups .* \*\*kwargs"),
         (Stops, {"fixed": {"z": 1}}, "Stops has no parameter 'z'"),
         (Stops, {"fixed": {"x": 1}}, "fixed: 'x' is an entry of the policy"),
         (Stops, {"outcomes": {}}, "outcomes={} must be a table"),

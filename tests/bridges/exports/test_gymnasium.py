@@ -109,63 +109,6 @@ def total(episode):
     return [sum(episode.rewards)]
 
 
-def test_without_a_controller_the_policy_is_the_action_and_is_never_clipped():
-    environment = GymnasiumEnvironment(
-        "Pendulum-v1", total, policy={"torque": (0, 5)}, groups=["cost"], steps=3
-    )
-    assert environment.step([1.5]).values[0] < 0
-    with pytest.raises(SimulationError, match="is outside Box.*torque=4"):
-        environment.step([4])
-
-
-@pytest.mark.parametrize(
-    ("space", "policy", "action"),
-    [
-        (gymnasium.spaces.Discrete(3), [1.6], 2),
-        (gymnasium.spaces.MultiDiscrete([3, 4]), [1.6, 2.9], [2, 3]),
-        (gymnasium.spaces.Box(-1, 2, (2, 1)), [0.5, 1.75], [[0.5], [1.75]]),
-        (gymnasium.spaces.Discrete(2), [1.6], None),
-        (gymnasium.spaces.MultiDiscrete([2, 4]), [1.6, 2.9], None),
-        (gymnasium.spaces.Discrete(2), [1, 1], "policy has 2 entries, an action of Discrete.2. has 1;"),
-        (
-            gymnasium.spaces.Box(-1, 2, (3,)),
-            [1],
-            "policy has 1 entries, an action of Box.* has 3; without act",
-        ),
-        (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2)]), [1], "act=None: an action of Tuple"),
-    ],
-)
-def test_a_policy_is_an_action_number_by_number_or_none(space, policy, action):
-    class Still(gymnasium.Env):
-        action_space, observation_space = space, gymnasium.spaces.Discrete(1)
-
-        def reset(self, *, seed=None, options=None):
-            return 0, {}
-
-        def step(self, action):
-            return 0, 0.0, True, False, {}
-
-    seen = []
-
-    def made():
-        return GymnasiumEnvironment(
-            Still,
-            lambda episode: seen.append(episode.actions[0]) or [0],
-            policy={f"x{i}": (0, 9) for i in range(len(policy))},
-            groups=["one"],
-        )
-
-    if isinstance(action, str):
-        with pytest.raises(ValueError, match=action):
-            made()
-    elif action is None:
-        with pytest.raises(SimulationError, match="is outside .*Discrete"):
-            made().step(policy)
-    else:
-        made().step(policy)
-        assert np.array_equal(seen[0], action) and space.contains(seen[0])
-
-
 def test_what_cannot_be_made_is_told_in_one_line():
     with pytest.raises(ValueError, match="env='Nope-v1' cannot be made: NameNotFound") as told:
         GymnasiumEnvironment("Nope-v1", total, policy={"a": (0, 1)}, groups=["cost"])

@@ -95,7 +95,7 @@ def test_failed_trials_teach_nothing_and_pruned_ones_what_they_reported():
     assert np.isnan(told[2]).all() and np.isnan(told[3]).tolist() == [False, True]
 
 
-@pytest.mark.filterwarnings("ignore:parameter 'kind'")
+@pytest.mark.filterwarnings("error:parameter")
 def test_without_a_search_space_it_is_that_of_the_trials_and_integers_and_logs_keep_their_form():
     def mixed(trial):
         rate, n = trial.suggest_float("rate", 1e-3, 1, log=True), trial.suggest_int("n", 1, 9)
@@ -186,7 +186,23 @@ def test_an_objective_that_reports_wrongly_is_told_so_in_one_line(function, word
     [
         ({"agent": "gp"}, "agent='gp'; accepted: gp-ucb"),
         ({"constraint": LinearConstraint([1, 1], 0, 1), "search_space": None}, "only with a search_space"),
-        ({"search_space": {"x": optuna.distributions.CategoricalDistribution("ab")}}, "a float or an int"),
+        (
+            {
+                "constraint": LinearConstraint([1, 1], 0, 1),
+                "search_space": {
+                    "x": FLOAT(0, 1),
+                    "kind": optuna.distributions.CategoricalDistribution("ab"),
+                },
+            },
+            "constraint: 'kind' is CategoricalDistribution.*has no size there; accepted: the weight 0",
+        ),
+        (
+            {
+                "constraint": LinearConstraint([1, 1], 0, 1),
+                "search_space": {"x": FLOAT(0, 1), "n": optuna.distributions.IntDistribution(1, 9, log=True)},
+            },
+            "constraint: 'n' is IntDistribution.*has no size there",
+        ),
         ({"groups": []}, r"groups=\[\] must be a list of names, at least one"),
         ({"groups": None}, "groups=None must be a list of names"),
         ({"groups": ["a", "a"]}, "must differ from each other"),
@@ -218,7 +234,7 @@ def test_a_parameter_that_is_not_sampled_as_the_trial_asks_is_warned_of_once():
     said = [str(one.message) for one in told if "parameter" in str(one.message)]
     assert len(said) == 2
     assert "'x' is FloatDistribution(high=1.0" in said[0] and "suggests FloatDistribution(high=5" in said[0]
-    assert "'kind' is CategoricalDistribution" in said[1] and said[1].endswith("its values are random")
+    assert said[1] == "parameter 'kind' is not in the search space: its values are random"
     with pytest.warns(UserWarning, match="parameter 'y' is not in the search space: its values are random"):
         optimized(DGPUCBSampler(GROUPS, {"x": FLOAT(0, 1)}), 1)
 

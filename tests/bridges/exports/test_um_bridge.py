@@ -22,6 +22,7 @@ import simulators
 from bridges import FunctionEnvironment, Loop, make_agent
 from bridges.environments.um_bridge_environment import UMBridgeEnvironment
 from bridges.exports.um_bridge_server import serving
+from simulators import Environment, OneOf, Outcomes, PolicySpace, Whole
 
 umbridge = pytest.importorskip("umbridge")
 POLICY = np.full(5, 0.2)
@@ -73,6 +74,39 @@ def test_a_client_gets_the_outcomes_and_the_objective_that_the_environment_has(f
 def test_a_client_is_told_its_mistake_in_words(flu, policy, config, words):
     with pytest.raises(Exception, match=re.escape(words)):
         umbridge.HTTPModel(flu, "flu-ode")([policy], config)
+
+
+class Clinic(Environment):
+    """Answers with its policy: a group an entry."""
+
+    groups, group_units, objective_unit, sense = ("nurses", "beds", "tariff"), ("",) * 3, "", "minimize"
+
+    def __init__(self):
+        levers = (Whole(1, 4), Whole(10, 30, step=5), OneOf(("flat", "peak")))
+        self.policy_space = PolicySpace(self.groups, self.group_units, levers=levers)
+        self.steps = 0
+
+    def step(self, policy):
+        values = self.policy_space.check(policy)
+        self.steps += 1
+        return Outcomes(values)
+
+
+def test_whole_numbers_and_categories_travel_by_their_numbers_and_nothing_is_rounded():
+    clinic = Clinic()
+    with serving(clinic, port=0) as url:
+        model = umbridge.HTTPModel(url, "Clinic")
+        assert model.get_input_sizes() == [3]
+        assert model([[2, 25, 1]]) == [[2, 25, 1]]
+        for policy, words in (
+            ([2.5, 25, 1], "'nurses' is 2.5; accepted: whole numbers 1..4"),
+            ([2, 26, 1], "'beds' is 26; accepted: whole numbers 10..30 in steps of 5"),
+            ([2, 25, 0.5], "'tariff' is 0.5; accepted: one of flat, peak"),
+            ([2, 25, 2], "'tariff' is 2, outside its bounds 0..1"),
+        ):
+            with pytest.raises(Exception, match=re.escape(words)):
+                model([policy])
+    assert clinic.steps == 1
 
 
 @pytest.mark.parametrize(
@@ -213,6 +247,14 @@ def test_the_protocol_is_that_of_umbridges_own_server(flu, theirs, endpoint):
 
 def test_vectors_of_inputs_and_outputs_are_joined(theirs):
     assert sums(theirs).step([1, 2, 4]).values.tolist() == [3, 12]
+
+
+def test_whole_numbers_and_tied_levers_are_inputs_and_categories_are_none(theirs):
+    policy = {"n": {"whole": (0, 9)}, "x[first, second]": (0, 1)}
+    environment = sums(theirs, policy=policy)
+    assert environment.step([2, 0.5]).values.tolist() == sums(theirs).step([2, 0.5, 0.5]).values.tolist()
+    with pytest.raises(ValueError, match="policy: 'b' is a category, and UM-Bridge speaks numbers"):
+        sums(theirs, policy={"a": (0, 1), "b": {"one_of": ["low", "high"]}, "c": (0, 1)})
 
 
 def test_what_does_not_fit_the_model_is_refused(theirs):

@@ -61,6 +61,29 @@ def test_an_agent_predicts_the_ode_before_it_has_observed_anything(town, outcome
     assert mean == pytest.approx(outcomes.composed(policies) + sum(discrepancy.means))
 
 
+def test_the_ode_of_a_town_with_packs_of_doses_is_interpolated_as_well_as_that_of_shares():
+    town = simulators.make("flu-abm", persons=1000, noise_variance=1e-3, pack=10)
+    outcomes = bridges.prior_outcomes(town, "flu-ode")
+    ode = simulators.make("flu-ode", **town.counterpart("flu-ode"))
+    rng, space = np.random.default_rng(3), town.policy_space
+    policies = np.array([space.project(rng.uniform(0, space.bounds.ub)) for _ in range(60)])
+    assert np.sqrt(np.mean((outcomes(policies) - ode.expected(policies)) ** 2, axis=0)).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("lever", "words"),
+    [({"whole": [0, 5]}, "another set of levers"), ({"one_of": ["a", "c"]}, "other categories")],
+)
+def test_levers_of_another_kind_have_no_prior_means_here(lever, words):
+    def f(x):
+        return [0.0]
+
+    given = [{"one_of": ["a", "b"]} if "one_of" in lever else [0, 5], lever]
+    theirs, ours = (bridges.FunctionEnvironment(f, {"x": one}, ["g"], expected=f) for one in given)
+    with pytest.raises(ValueError, match=words):
+        bridges.PriorOutcomes(theirs, ours)
+
+
 def test_outcomes_of_candidates_are_looked_up():
     world = simulators.make("synthetic", seed=1)
     outcomes = bridges.PriorOutcomes(world, world)

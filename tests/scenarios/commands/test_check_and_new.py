@@ -213,6 +213,16 @@ def test_the_test_passes_once_only_the_simulator_has_been_edited(tmp_path, polic
     assert pytest_of(tmp_path / "my-clinics") == "2 passed"
 
 
+def test_a_lever_of_the_template_becomes_whole_as_its_comment_says(tmp_path, policyloop):
+    policyloop("new", "simulator", "my-clinics", "--folder", tmp_path)
+    file = tmp_path / "my-clinics" / "my_clinics" / "simulator.py"
+    text = file.read_text().replace("PolicySpace, Real", "PolicySpace, Real, Whole")
+    assert "# Whole(1, 20): only whole numbers" in text and '# OneOf(("flat", "peak")): a category' in text
+    file.write_text(text.replace("Real(1, 20)", "Whole(1, 20)"))
+    assert policyloop("check", f"{file}:MyClinics")[0] == 0
+    assert pytest_of(tmp_path / "my-clinics") == "2 passed"
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -230,6 +240,7 @@ def test_the_test_passes_once_only_the_simulator_has_been_edited(tmp_path, polic
         ("class", "is a word of the language Python"),
         ("none", "is a word of the language Python"),
         ("outcomes", "would call its class Outcomes, a name that it imports"),
+        ("one-of", "would call its class OneOf, a name that it imports"),
     ],
 )
 def test_a_name_that_cannot_work_is_refused_with_the_reason(name, reason, tmp_path, policyloop):

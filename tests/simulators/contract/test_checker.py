@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint
 
-from simulators import Environment, Outcomes, PolicySpace, SimulationError, check_environment
+from simulators import (
+    Environment,
+    OneOf,
+    Outcomes,
+    PolicySpace,
+    Real,
+    SimulationError,
+    Whole,
+    check_environment,
+)
 
 SPACE = PolicySpace(
     ["pills", "beds"], ["1/day", "1"], bounds=Bounds(0, 1), constraint=LinearConstraint([1, 1], -np.inf, 1.2)
@@ -120,7 +129,30 @@ class Pond(Clinic):
         self.hour, self.level = state.tolist()
 
 
-@pytest.mark.parametrize("kind", [Clinic, Sensors, Counter, Pond])
+class Buses(Environment):
+    """Keeps the contract with levers of all kinds: two cities, whose buses share a garage."""
+
+    groups = ("here", "there")
+    group_units = ("rides", "rides")
+    objective_unit = "rides"
+    sense = "maximize"
+    policy_space = PolicySpace(
+        ["here", "there", "tariff", "advertised"],
+        ["buses", "buses", "", "share"],
+        levers=[Whole(0, 9), Whole(2, 8, 2), OneOf(("flat", "by zone")), Real(0, 1)],
+        constraint=LinearConstraint([1, 1, 0, 0], -np.inf, 10.5),
+    )
+
+    def step(self, policy):
+        x = self.policy_space.check(policy)
+        return Outcomes(self.expected(x[None])[0] + 0.1 * self.rng.standard_normal(2))
+
+    def expected(self, policies):
+        x = np.asarray(policies, dtype=float)
+        return np.sqrt(x[:, :2]) * (1 + x[:, 3:]) - x[:, 2:3]
+
+
+@pytest.mark.parametrize("kind", [Clinic, Sensors, Counter, Pond, Buses])
 def test_nothing_is_found_where_the_contract_is_kept(kind):
     assert check_environment(kind()) == []
 
@@ -267,6 +299,57 @@ def test_the_checker_names_what_is_broken(make, finding):
     findings = check_environment(make())
     text = "\n".join(findings)
     assert re.search(finding, text), text
+
+
+SPACES = Buses.policy_space
+
+
+class Careless(Buses):
+    """The buses, with a step that takes its policy as `given` makes it."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def step(self, policy):
+        x = np.asarray(self.given(policy), dtype=float)
+        return Outcomes(self.expected(x[None])[0] + 0.1 * self.rng.standard_normal(2))
+
+
+def rounded(policy):
+    steps = np.array([1, 2, 1, 1e-9])
+    return SPACES.check(np.rint(np.asarray(policy, dtype=float) / steps) * steps)
+
+
+def without_steps(policy):
+    x = np.array(policy, dtype=float)
+    if x.shape != (4,) or not ((SPACES.bounds.lb <= x) & (x <= SPACES.bounds.ub)).all() or x[:2].sum() > 10.5:
+        raise ValueError("outside")
+    return x
+
+
+def wrapped(policy):
+    return SPACES.check([0 if entry == 2 and i == 2 else entry for i, entry in enumerate(policy)])
+
+
+def any_name(policy):
+    return SPACES.check([0 if isinstance(entry, str) else entry for entry in policy])
+
+
+@pytest.mark.parametrize(
+    ("given", "accepted"),
+    [
+        (rounded, ["whole number 'here' is 0.5", "'there' is 3, between its steps of 2", "'tariff' is 0.5"]),
+        (without_steps, ["whole number 'here' is 0.5", "between its steps of 2", "category 'tariff' is 0.5"]),
+        (wrapped, ["category 'tariff' is 2, beyond the last"]),
+        (any_name, ["category 'tariff' has a name that is none of its"]),
+    ],
+)
+def test_a_step_that_rounds_or_guesses_is_told(given, accepted):
+    findings = check_environment(Careless(given))
+    for what in accepted:
+        said = f"step must refuse a policy whose .*{what}.* with ValueError; it accepted"
+        assert any(re.search(said, finding) for finding in findings), findings
+    assert len(findings) == len(accepted)
 
 
 class Gone(Sensors):

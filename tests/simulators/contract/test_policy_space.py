@@ -101,7 +101,7 @@ def test_feasible_means_within_a_billionth_of_the_bound():
             ),
             "all of them at once",
         ),
-        (dict(), "needs bounds or candidates"),
+        (dict(), "needs bounds, levers or candidates"),
         (dict(bounds=Bounds(0, 1), features=np.eye(5)), "no"),
         (dict(candidates=np.eye(4)), r"candidates must have shape \(n, 5\)"),
         (dict(candidates=np.full((1, 5), np.nan)), "row 0"),
@@ -226,7 +226,7 @@ def test_a_space_is_of_the_kind_that_its_arguments_ask_for():
     assert bounded.candidates is None and bounded.size is None
     assert isinstance(rows, FinitePolicySpace) and rows.bounds is not None
     assert type(BoundedPolicySpace(["x"], [""], bounds=Bounds(0, 1))) is BoundedPolicySpace
-    with pytest.raises(ValueError, match="needs bounds or candidates"):
+    with pytest.raises(ValueError, match="needs bounds, levers or candidates"):
         BoundedPolicySpace(["x"], [""])
     with pytest.raises(ValueError, match="belong to a finite policy space"):
         BoundedPolicySpace(["x"], [""], candidates=[[1]])

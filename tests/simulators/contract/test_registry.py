@@ -64,7 +64,7 @@ def test_a_registered_factory_is_made_with_its_options(monkeypatch):
 def test_an_option_that_a_base_class_takes_is_known_to_every_adapter(name, options):
     options = {**options, "policy": {"x": (0, 1)}}
     with pytest.raises(
-        ValueError, match="no option 'bugdet'; did you mean 'budget'. .accepted:.*whole"
+        ValueError, match="no option 'bugdet'; did you mean 'budget'. .accepted:.*weights"
     ) as told:
         make(name, **options, groups=["a"], bugdet=3)
     assert "\n" not in str(told.value) and "self" not in str(told.value)
