@@ -7,6 +7,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
 from optimizer.agents.names import GP_AGENTS
+from optimizer.space.mixed_space import MixedSpace
 
 BOX = Bounds([0.0, 0.0], [1.0, 1.0])
 BEST = np.array([0.8, 0.6])
@@ -138,3 +139,19 @@ def test_predictions_know_nothing_of_what_failed(name):
     for one, other in zip(agents[0].predict(grid), agents[1].predict(grid), strict=True):
         assert np.array_equal(one, other)
     assert not np.allclose(agents[0].ask(), agents[1].ask(), atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["d-gpucb", "d-ei", "d-ts"])
+def test_a_category_that_fails_is_found_out_by_its_name_and_not_by_its_neighbours(name):
+    """The middle one of three categories fails, whatever the whole number beside it."""
+    space = MixedSpace(Bounds([0, 0, 0.0], [2, 9, 1.0]), steps=[1, 1, 0], categories=[True, False, False])
+    agent = make_agent(name, space, Composition(1), seed=2)
+    failed = 0
+    for _ in range(30):
+        x = agent.ask()
+        worth = np.array([0.2, 1.0, 0.4])[x[:, 0].astype(int)] + 0.02 * x[:, 1] - (x[:, 2] - 0.4) ** 2
+        agent.tell(x, np.where(x[:, 0] == 1, np.nan, worth)[:, None])
+        failed += int(x[0, 0] == 1)
+    assert failed <= 9  # of the design, a third
+    best = agent.recommend().policy
+    assert best[0] == 2 and best[1] >= 7
