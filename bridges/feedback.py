@@ -156,34 +156,43 @@ def observation(
     """What the agent is told of one step: every group (1, J) or the composed value (1,), and its noise.
 
     The composed value, `objective`, is nan in a round with a missing group: an aggregate agent learns nothing
-    from it. Its noise variance is sum_j (dg/df_j)^2 var_j.
+    from it. Its noise variance is s^T Sigma s, with the slopes s_j = dg/df_j and the covariance Sigma of the
+    groups' noise: sum_j s_j^2 var_j where that is independent. An agent that is told every group is told the
+    variances alone. nan stands for what is missing or unknown.
     """
     values = np.asarray(outcomes.values, dtype=float)[None]
     noise = (
         None if outcomes.noise_variance is None else np.asarray(outcomes.noise_variance, dtype=float)[None]
     )
     if agent.feedback == "decomposed":
-        return values, noise
+        return values, noise if noise is None or noise.ndim == 2 else np.diagonal(noise, axis1=1, axis2=2)
     composed = np.array([objective])
     if noise is None:
         return composed, None
     variance = composed_noise(environment, values, noise, np.asarray([policy]))
-    return composed, np.where(np.isnan(composed), 0.0, variance)
+    return composed, np.where(np.isnan(composed), np.nan, variance)
 
 
 def composed_noise(environment: Environment, values: Array, noise: Array, policies: Any) -> Array:
-    """sum_j (dg/df_j)^2 var_j of each row, shape (n,), from outcomes and their noise variances (n, J).
+    """s^T Sigma s of each row, s = dg/df, shape (n,).
+
+    Of outcomes (n, J) and the variances (n, J) or covariances (n, J, J) of their noise.
 
     Where g has no finite slope, as at a kink, its change over one standard deviation to either side.
     """
     slopes = environment.weights(policies)
     if slopes is None:
-        g, deviations = _general(environment), np.sqrt(noise)
+        variances = noise if noise.ndim == 2 else np.diagonal(noise, axis1=1, axis2=2)
+        g, deviations = _general(environment), np.sqrt(variances)
         slopes = g.slopes(values, policies, deviations)
         for i, j in np.argwhere(np.isinf(slopes)):
             both = np.stack([values[i], values[i]])
             both[:, j] += deviations[i, j] * np.array([-1.0, 1.0])
             change = np.diff(g.unsigned(both, np.repeat(policies[i : i + 1], 2, axis=0)))[0]
             slopes[i, j] = change / (2.0 * deviations[i, j]) if deviations[i, j] > 0 else 0.0
-    total: Array = np.sum(np.asarray(slopes, dtype=float) ** 2 * noise, axis=1)
-    return total
+    s = np.asarray(slopes, dtype=float)
+    if noise.ndim == 2:
+        total: Array = np.sum(s**2 * noise, axis=1)
+        return total
+    whole: Array = np.maximum(np.einsum("nj,njk,nk->n", s, noise, s), 0.0)
+    return whole

@@ -14,9 +14,9 @@ from bridges.steps import OneByOne, Steps, Taken, checked
 from optimizer.agents.agent import Agent
 from optimizer.arrays import Array, Policies
 from policyloop.messages import failure
-from simulators.contract.environment import Environment, Outcomes
+from simulators.contract.environment import Environment, Outcomes, StepLost
 
-Status = Literal["ok", "partial", "failed"]
+Status = Literal["ok", "partial", "failed", "lost"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,11 @@ class Round:
         last the time to tell all of them.
     step_seconds : float
         Wall time of the environment's step.
-    status : {"ok", "partial", "failed"}
-        All groups observed, some, or none.
+    status : {"ok", "partial", "failed", "lost"}
+        All groups observed, some, or none: "failed" where that is the policy's doing, "lost" where the step
+        was stopped at a limit or its process was killed.
     error : str
-        Why the round failed.
+        Why nothing was observed.
     """
 
     round: int
@@ -196,7 +197,8 @@ class Loop:
     ) -> Round:
         """The record of a step that has ended."""
         outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
-        lost = np.isnan(outcomes.values)
+        missing = np.isnan(outcomes.values)
+        gone = isinstance(taken.outcomes, StepLost | MemoryError)
         space, sign = self.environment.policy_space, self.environment.sign
         return Round(
             round=t,
@@ -209,7 +211,7 @@ class Loop:
             regret=float("nan") if optimum is None else sign * (optimum.value - expected),
             seconds=seconds,
             step_seconds=taken.seconds,
-            status="failed" if lost.all() else "partial" if lost.any() else "ok",
+            status=("lost" if gone else "failed") if missing.all() else "partial" if missing.any() else "ok",
             error=error,
         )
 
@@ -220,7 +222,7 @@ class Loop:
         try:
             if isinstance(outcomes, Exception):
                 raise outcomes
-            observed = checked(outcomes, J)
+            observed = checked(outcomes, J, self.environment)
         except Exception as error:  # the round's failure, not the study's
             return nothing, f"{failure(error)} (policy {self._text(policy)}, seed {seed})"
         if np.isnan(observed.values).all():
@@ -236,8 +238,14 @@ class Loop:
         return f"[{', '.join(f'{x:.6g}' if isinstance(x, float) else str(x) for x in entries)}]"
 
     def _tell(self, one: Round, context: float | None) -> None:
+        """Tell the agent of a round; or that it says nothing, lost or without a composed value."""
+        alive = self.environment.lives
+        gap = one.status == "partial" and self.agent.feedback == "aggregate" and not alive
         outcomes = Outcomes(one.outcomes, one.noise_variance)
         values, noise = observation(self.agent, self.environment, outcomes, one.asked, one.objective)
+        if (one.status == "lost" or gap) and isinstance(self.agent, Agent):
+            self.agent.lose(np.asarray([one.asked]), values, **moment(context), partly=gap)
+            return
         self.agent.tell(np.asarray([one.asked]), values, noise, **moment(context))
 
     def _compose(self, values: Array, policy: Any) -> float:

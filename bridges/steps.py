@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from policyloop.messages import failure
+from policyloop.messages import failure, on_one_line
 from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.validation import noise_of_groups, outcome_ranges
 
 
 class Taken(NamedTuple):
@@ -84,15 +85,18 @@ def observe(
     try:
         if isinstance(taken.outcomes, Exception):
             raise taken.outcomes
-        return checked(taken.outcomes, len(environment.groups))
+        return checked(taken.outcomes, len(environment.groups), environment)
     except SimulationError:
         raise
     except Exception as error:
         raise SimulationError(failure(error), policy, seed) from error
 
 
-def checked(outcomes: Any, J: int) -> Outcomes:
-    """What a step returned, as numbers of the right shape: values (J,), and noise variances (J,) or None.
+def checked(outcomes: Any, J: int, environment: Environment | None = None) -> Outcomes:
+    """What a step returned, as numbers of the right shape: values (J,), and noise variances or None.
+
+    Variances are (J,), or a covariance (J, J), nan where a group is missing. Of an environment with an
+    `outcome_range` values have to lie in it.
 
     Raises
     ------
@@ -106,10 +110,17 @@ def checked(outcomes: Any, J: int) -> Outcomes:
         raise SimulationError(f"outcomes must have shape {(J,)}, one a group, not {values.shape}")
     if np.isinf(values).any():
         raise SimulationError(f"an outcome is infinite: {values.tolist()}")
+    ranges = None if environment is None else outcome_ranges(environment.outcome_range, environment.groups)
+    if environment is not None and ranges is not None:
+        for group, value, (low, high) in zip(environment.groups, values, ranges, strict=True):
+            if value < low or value > high:
+                raise SimulationError(
+                    f"the outcome of {group} is {value:.6g}, outside its outcome_range ({low:g}, {high:g})"
+                )
     noise = outcomes.noise_variance
     if noise is not None:
-        noise = np.array(noise, dtype=float)
-        if noise.shape != (J,) or not (noise[~np.isnan(values)] >= 0).all():
-            raise SimulationError(f"noise variances must be {J} numbers, not negative: {noise.tolist()}")
-        noise[np.isnan(values)] = 0.0
+        try:
+            noise = noise_of_groups("noise_variance", noise, J, np.isnan(values))
+        except ValueError as error:
+            raise SimulationError(on_one_line(error)) from error
     return Outcomes(values, noise, outcomes.info)

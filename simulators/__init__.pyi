@@ -2,6 +2,7 @@ from .contract.checker import check_environment as check_environment
 from .contract.environment import Environment as Environment
 from .contract.environment import Outcomes as Outcomes
 from .contract.environment import SimulationError as SimulationError
+from .contract.environment import StepLost as StepLost
 from .contract.levers import OneOf as OneOf
 from .contract.levers import Real as Real
 from .contract.levers import Whole as Whole

@@ -13,6 +13,7 @@ from optimizer.arrays import Policies
 from optimizer.composition.general import GeneralComposition
 from simulators.contract.environment import Environment
 from simulators.contract.targets import is_target, load_target
+from simulators.contract.validation import outcome_ranges
 
 
 def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
@@ -42,7 +43,10 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
     space, g = search_space(environment), composition(environment)
     if isinstance(g, GeneralComposition):
         settings["kernel"] = "own"
-    meant = AgentSettings(current=current_policy(environment), context=environment.lives, **settings)
+    ranges = outcome_ranges(environment.outcome_range, environment.groups)
+    meant = AgentSettings(
+        current=current_policy(environment), context=environment.lives, outcome_range=ranges, **settings
+    )
     return names.make_agent(name, space, g, meant)
 
 

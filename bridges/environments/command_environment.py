@@ -13,7 +13,7 @@ from bridges.environments.declared import DeclaredEnvironment
 from bridges.environments.levers import Entry, Policy
 from bridges.environments.program import OverLimit, run_program
 from policyloop.messages import on_one_line
-from simulators.contract.environment import SimulationError
+from simulators.contract.environment import SimulationError, StepLost, failure_kind
 from simulators.contract.validation import number
 
 TAIL = 400
@@ -85,9 +85,9 @@ class CommandEnvironment(DeclaredEnvironment):
         except OSError as error:
             raise SimulationError(f"{self.command[0]} cannot be started: {error.strerror}") from error
         except OverLimit as limit:
-            raise SimulationError(f"{name} {limit.why} and was killed{_tail(limit.err)}") from None
+            raise StepLost(f"{name} {limit.why} and was killed{_tail(limit.err)}") from None
         if code < 0:
-            raise SimulationError(f"{name} was killed by {signal.Signals(-code).name}{_tail(err)}")
+            raise failure_kind(code)(f"{name} was killed by {signal.Signals(-code).name}{_tail(err)}")
         if code > 0:
             raise SimulationError(f"{name} ended with exit code {code}{_tail(err)}")
         try:

@@ -13,9 +13,9 @@ from bridges.environments.answers import group_names, read_answer
 from bridges.environments.levers import Entry, Levers, Policy, refuse_whole, shown
 from optimizer.arrays import Array
 from policyloop.messages import failure
-from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.environment import Environment, Outcomes, SimulationError, failure_kind
 from simulators.contract.targets import load_target
-from simulators.contract.validation import choice, per_group
+from simulators.contract.validation import choice, noise_of_groups, outcome_ranges, per_group
 
 SEEDS = 2**31 - 1
 """Seeds that a model is given are below this: what R, NumPy and Python all take."""
@@ -53,8 +53,10 @@ class DeclaredEnvironment(Environment):
         The objective of outcomes (..., J) and policies (..., d), where it is not a weighted sum (Definition
         2); vectorised. Policies are numbers there, one a lever; a category's is its place among the names,
         from 0.
-    noise_variance : float or sequence of float, optional
-        Variance of the noise of all groups or of each, where it is known.
+    noise_variance : float, or J of them, or J lists of J, optional
+        Variance of the noise of all groups or of each, or its covariance, where it is known.
+    outcome_range : pair of float, or J of them, optional
+        What no observation lies below or above; see `Environment`.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class DeclaredEnvironment(Environment):
         weights: Sequence[float] | None = None,
         compose: Callable[[Array, Any], ArrayLike] | str | None = None,
         noise_variance: float | Sequence[float] | None = None,
+        outcome_range: Sequence[Any] | None = None,
         **other: Any,
     ) -> None:
         if "whole" in other:
@@ -96,7 +99,12 @@ class DeclaredEnvironment(Environment):
         self._compose = function(compose, "compose") if compose is not None else None
         self._noise = None
         if noise_variance is not None:
-            self._noise = per_group("noise_variance", noise_variance, self.groups, least=0.0)
+            self._noise = (
+                noise_of_groups("noise_variance", noise_variance, J)
+                if np.ndim(noise_variance) == 2
+                else per_group("noise_variance", noise_variance, self.groups, least=0.0)
+            )
+        self.outcome_range = outcome_ranges(outcome_range, self.groups)
 
     @abstractmethod
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
@@ -119,7 +127,7 @@ class DeclaredEnvironment(Environment):
             values = read_answer(self.simulate(asked, seed), self.groups)
         except Exception as error:
             cause = error if isinstance(error, SimulationError) else f"the model raised {failure(error)}"
-            raise SimulationError(
+            raise failure_kind(error)(
                 f"{cause}; the model was asked with {shown(asked, seed)}", checked, seed
             ) from error
         return Outcomes(values, self._noise, {"policy": asked, "seed": seed})

@@ -9,7 +9,7 @@ from bridges.environments.declared import DeclaredEnvironment
 from bridges.environments.levers import Entry, Policy
 from bridges.extras import missing
 from policyloop.messages import on_one_line
-from simulators.contract.environment import SimulationError
+from simulators.contract.environment import SimulationError, StepLost
 from simulators.contract.levers import OneOf
 from simulators.contract.validation import number
 
@@ -101,7 +101,8 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         try:
             return answer.result(self.time_limit)
         except TimeoutError:
-            raise failure(f"{self._url} did not answer within {self.time_limit:g} s") from None
+            late = StepLost if failure is SimulationError else failure
+            raise late(f"{self._url} did not answer within {self.time_limit:g} s") from None
         except Exception as error:
             raise failure(f"the UM-Bridge server at {self._url} {_cause(error)}") from error
 

@@ -152,9 +152,15 @@ def _steps(
 
 
 def mean_noise(observed: Iterable[Outcomes]) -> Array | None:
-    """Mean noise variance of each group (J,), or None where a step states none."""
-    stated = [outcomes.noise_variance for outcomes in observed]
-    if not stated or not all(noise is not None for noise in stated):
+    """Mean noise variance of what was observed of each group (J,); None where some of it states none."""
+    stated, known = [], []
+    for outcomes in observed:
+        if outcomes.noise_variance is None:
+            return None
+        noise = np.asarray(outcomes.noise_variance, dtype=float)
+        stated.append(noise if noise.ndim == 1 else np.diag(noise))
+        known.append(~np.isnan(outcomes.values))
+    if not stated or np.isnan(np.array(stated)[np.array(known)]).any() or not np.any(known, axis=0).all():
         return None
-    mean: Array = np.nanmean(np.array(stated, dtype=float), axis=0)
+    mean: Array = np.nanmean(np.where(known, stated, np.nan), axis=0)
     return mean

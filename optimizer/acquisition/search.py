@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from optimizer.acquisition.caution import LOWEST, Caution
 from optimizer.acquisition.draws import CandidateDraws
 from optimizer.arrays import Array, Policies
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.listed import ListedPosterior
 from optimizer.space.search_space import SearchSpace
-
-LOWEST = -1e300
-"""The value of policies that are chosen last."""
 
 Model = DecomposedGP | CandidatePosterior | ListedPosterior
 
@@ -43,6 +41,8 @@ class Search:
     taken : list of policies
         Chosen for the same batch, or waiting to be told: in a space that is not real at all another one is
         chosen while there are others.
+    caution : Caution, optional
+        What to avoid, where policies have failed.
     """
 
     space: SearchSpace
@@ -53,6 +53,7 @@ class Search:
     prior_deviation_at: Callable[[Policies], float]
     draws: CandidateDraws | None = None
     taken: Sequence[Any] = ()
+    caution: Caution | None = None
 
     @cached_property
     def observed(self) -> Policies:
@@ -89,9 +90,16 @@ class Search:
     ) -> Any:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`."""
         if self.space.finite:
-            return self.space.maximise(self.among_others(value))[0]
-        extra = self.leaders()
-        return self.space.maximise(self.among_others(value), value_and_gradient, self.rng(), extra=extra)[0]
+            return self.space.maximise(self.restricted(value))[0]
+        value = self.among_others(value)
+        if self.caution is not None:
+            value, value_and_gradient = self.caution.priced(value, value_and_gradient)
+        return self.space.maximise(value, value_and_gradient, self.rng(), extra=self.leaders())[0]
+
+    def restricted(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
+        """The value, below all others at separate policies that are taken or probably fail."""
+        value = self.among_others(value)
+        return value if self.caution is None else self.caution.restricted(value)
 
     def among_others(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
         """The value, below all others where a policy is taken and the space is one of separate policies."""

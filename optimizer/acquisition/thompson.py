@@ -37,7 +37,7 @@ class ThompsonSampling(Acquisition):
         else:
             policies = _policies(search, rng)
             drawn = joint_draw(search.model, policies, rng)
-        values = search.among_others(lambda at: search.model.composition.compose(drawn, at))(policies)
+        values = search.restricted(lambda at: search.model.composition.compose(drawn, at))(policies)
         return policies[np.argmax(np.where(np.isnan(values), -np.inf, values))]
 
 

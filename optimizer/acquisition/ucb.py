@@ -1,23 +1,29 @@
 """The upper confidence bound (Algorithm 2, line 5; GP-UCB of Srinivas et al. 2010)."""
 
-from typing import Self
+import copy
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from optimizer.acquisition.acquisition import ScoredAcquisition
 from optimizer.acquisition.gaussian import deviation
 from optimizer.acquisition.search import Search
 from optimizer.arrays import Array
+from optimizer.composition.general import GeneralComposition
+from optimizer.composition.propagation import Sampled
 
 
 class UCB(ScoredAcquisition):
     """Upper confidence bound m + sqrt(beta) s, of posterior mean m and standard deviation s.
 
     Of samples it is their quantile at the level Phi(sqrt(beta)) of a normal m + sqrt(beta) s: between two of
-    them interpolated (Hazen's rule), beyond the largest that one. Unlike m + sqrt(beta) s, or E[m + sqrt(beta
-    pi / 2) |g - m|] (Wilson et al. 2017), it never exceeds what g can reach, so that nothing is tried in the
-    hope of more than the best that there can be.
+    them interpolated (Hazen's rule). A level beyond the largest, which is the quantile at Phi(a), is reached
+    by samples of groups that are spread sqrt(beta) / a times as far, again as their largest: in proportion to
+    sqrt(beta) where the objective is normal. Unlike m + sqrt(beta) s, or E[m + sqrt(beta pi / 2) |g - m|]
+    (Wilson et al. 2017), it never exceeds what g can reach, so that nothing is tried in the hope of more than
+    the best that there can be.
 
     Parameters
     ----------
@@ -33,6 +39,24 @@ class UCB(ScoredAcquisition):
     def of(cls, search: Search) -> Self:
         """With the beta_t of the round."""
         return cls(search.beta)
+
+    def choose(self, search: Search) -> Any:
+        """The policy with the highest bound, of samples that reach as far as it."""
+        return super().choose(replace(search, model=self.reaching(search.model)))
+
+    def reaching(self, model: Any) -> Any:
+        """The posterior, its samples spread as far as the quantile needs; the same where it needs nothing."""
+        composition = model.composition
+        if not isinstance(composition, GeneralComposition) or not isinstance(
+            composition.propagation, Sampled
+        ):
+            return model
+        share = self.root / float(ndtri(1 - 0.5 / len(composition.propagation.z)))
+        if share <= 1:
+            return model
+        other = copy.copy(model)
+        other.composition = composition.propagated(composition.propagation.spread(share))
+        return other
 
     def score_moments(self, mean: Array, variance: Array) -> Array:
         """The bound, in the objective's unit."""

@@ -29,6 +29,8 @@ class Recommendation:
         nan where unknown.
     group_means, group_low, group_high : ndarray of shape (J,), or None
         The same a group; None without a group model.
+    tried : int
+        How many rounds observed the policy; 0: it is a prediction, and nobody has tried it.
     best_observed : ndarray of shape (d,), int or None
         The policy of the best single observation, for comparison: with noise it is often a lucky one.
     best_observed_value : float
@@ -42,6 +44,7 @@ class Recommendation:
     group_means: Array | None = None
     group_low: Array | None = None
     group_high: Array | None = None
+    tried: int = 0
     best_observed: Any = None
     best_observed_value: float = float("nan")
 
@@ -115,6 +118,25 @@ class Agent(ABC):
         context : float, optional
             As for `ask`: the time that it is for; the last one heard of unless given.
         """
+
+    def lose(
+        self, policies: ArrayLike, observations: ArrayLike, context: Any = None, *, partly: bool = False
+    ) -> None:
+        """Hear of rounds that say nothing of their policies: stopped at a limit, or their process was killed.
+
+        An agent that makes no difference is told of them as of all others.
+
+        Parameters
+        ----------
+        policies, observations, context
+            As for `tell`; all observations are nan.
+        partly : bool, default False
+            Whether the step worked, but a group is missing of what an agent with aggregate feedback is told.
+        """
+        if context is None:
+            self.tell(policies, observations)
+        else:
+            self.tell(policies, observations, context=context)
 
     def rng(self, pending: int = 0) -> np.random.Generator:
         """Randomness of the coming round, from the seed, the rounds told, and the policies not told yet."""

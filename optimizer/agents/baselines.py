@@ -14,6 +14,10 @@ from optimizer.space.search_space import SearchSpace
 class ObservingAgent(Agent):
     """Base of agents without a model of the objective: they recommend the best policy observed, or better."""
 
+    def __init__(self, name: str, space: SearchSpace, sign: float, seed: int) -> None:
+        super().__init__(name, space, sign, seed)
+        self._observed: list[Any] = []
+
     def tell(
         self,
         policies: ArrayLike,
@@ -26,7 +30,12 @@ class ObservingAgent(Agent):
         values = np.asarray(observations, dtype=float).reshape(len(told))
         self.rounds += len(told)
         self.note_observed(told, values)
+        self._observed += list(told[np.isfinite(values)])
         self.note(told, values)
+
+    def tried(self, policy: Any) -> int:
+        """How often a policy was observed."""
+        return sum(np.array_equal(policy, one) for one in self._observed)
 
     def note(self, policies: Policies, values: Array) -> None:
         """Keep policies (n,) or (n, d) and their composed values (n,), nan where the round failed."""
@@ -37,7 +46,10 @@ class ObservingAgent(Agent):
         if policy is None:
             policy = self.space.sample(1, self.rng())[0]
         nan = float("nan")
-        return Recommendation(policy, value, nan, nan, best_observed=policy, best_observed_value=value)
+        best = None if self._best[0] is None else policy
+        return Recommendation(
+            policy, value, nan, nan, tried=self.tried(policy), best_observed=best, best_observed_value=value
+        )
 
 
 class RandomAgent(ObservingAgent):
@@ -87,7 +99,13 @@ class FixedAgent(ObservingAgent):
         half = CREDIBLE * float(np.std(self._values, ddof=1)) / np.sqrt(n) if n > 1 else float("nan")
         best, value = self._best
         return Recommendation(
-            self.policy[0], mean, mean - half, mean + half, best_observed=best, best_observed_value=value
+            self.policy[0],
+            mean,
+            mean - half,
+            mean + half,
+            tried=n,
+            best_observed=best,
+            best_observed_value=value,
         )
 
 

@@ -1,10 +1,11 @@
-"""What an agent believes: its prior, the posterior given all that it was told, and where policies failed.
+"""What an agent believes: its prior, the posterior given all that it was told, and where policies fail.
 
 Time is an input of the kernels where the world lives on while it is asked: an old reading then says less of
 the coming hour. Whoever asks what is believed says of which time.
 """
 
 import copy
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from optimizer.acquisition.caution import Caution
 from optimizer.acquisition.draws import CandidateDraws
+from optimizer.acquisition.feasibility import Answering, Feasibility, feasibility
 from optimizer.acquisition.search import Model
-from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.history import History, Told
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Array, Policies
@@ -32,10 +34,14 @@ from optimizer.prior.prior import Prior
 from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import FiniteSpace, SearchSpace
 
+log = logging.getLogger("policyloop")
+
 SURPRISE = 4.0
 """Predictive standard deviations beyond which an observation has everything learned anew."""
 KEPT_NUMBERS = 5e7
 """Numbers that mixtures over candidates may keep (400 MB): more observations have fewer components."""
+ALIKE = 0.01
+"""How far apart policies that are lost are still the same, as a share of every entry's range."""
 
 
 class Belief:
@@ -88,6 +94,10 @@ class Belief:
         self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
         prior = settings.prior
         self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
+        self._learned: PriorMixture | None = None  # the last one
+        self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
+        self._said = False
+        self._lost: list[Array] = []  # policies of the unit box whose step was lost
         if prior is not None:
             if groups is not None:
                 self._groups = groups, prior.noise_variances
@@ -110,26 +120,35 @@ class Belief:
         assert isinstance(self.model, DecomposedGP)
         return self.model.seen_by(lambda policies: self.features(policies, time))
 
-    def at_failures(self, time: float | None, *, asking: bool = True) -> Any:
-        """The posterior as a search sees it: where policies failed, it expects little.
+    def lost_before(self, policy: Policies) -> bool:
+        """Note that the step of a policy (1, d) or (1,) was lost; whether that of one like it was before."""
+        unit = self.space.to_unit(policy)[0]
+        again = any(np.abs(unit - before).max(initial=0.0) <= ALIKE for before in self._lost)
+        self._lost.append(unit)
+        return again
 
-        A policy that failed has no value and teaches none, but an agent that forgot it would ask for it for
-        ever. So for the search alone it is as if every group had returned the bad end of its credible
-        interval: near what was observed that says little, elsewhere it leads away. Where failures go on while
-        asking, it is the bad end of the prior's interval, which leads away from what the model is sure of.
-        Where time goes on, a failure says nothing of the next moment.
+    def caution(self, time: float | None, least: float) -> Caution | None:
+        """What a search at a time avoids, given the policies that failed; None where none has.
+
+        A policy that failed has no value, and teaches none: that it failed is evidence of another kind. Where
+        time goes on, it is evidence for a while, and so is a reading with a missing group: an agent that
+        wants to know the group would ask the same silent channel for ever.
         """
-        model, failed = self.at(time), self.history.failed
-        if not failed or time is not None:
-            return model
-        model, lasting = copy.deepcopy(model), len(failed) - self.history.streak if asking else len(failed)
-        for i, policy in enumerate(failed):
-            at = np.asarray([policy])
-            means, variances = model.predict_groups(at)
-            spread = self._prior_variances(at, time) if i > lasting else variances
-            better = np.sign(self.composition.sign * self.composition.slopes(means, at))
-            model.observe(at, means - better * CREDIBLE * np.sqrt(spread))
-        return model
+        history = self.history
+        if not history.failures and (time is None or not history.gaps):
+            return None
+        told, known = len(history.Y), np.isfinite(history.Y)
+        worked = np.asarray(known.any(axis=1) if time is None else known.all(axis=1))
+        policies = history.policies
+        if self._feasible is None or self._feasible[:2] != (told, time):
+            model = (
+                feasibility(self.space, policies, worked)
+                if time is None
+                else Answering(self.space, policies, worked, history.times, time)
+            )
+            self._feasible = told, time, model
+        failed = policies[~worked] if time is None else policies[:0]
+        return Caution(self.space, self._feasible[2], policies[worked], failed, least)
 
     def prior_deviation(self, policies: Policies, time: float | None) -> float:
         """Largest standard deviation of the objective at policies before any observation."""
@@ -160,6 +179,44 @@ class Belief:
     def observe(self, told: Told) -> None:
         """The Bayesian update of every group (Algorithm 2, line 7); what learns its prior learns it anew."""
         self.history.add(told)
+        before = copy.deepcopy(self.own), self._learned
+        try:
+            self._learn_from(told)
+        except Exception:
+            self.history.forget()
+            self.own, self._learned = before
+            self._rebuild()
+            raise
+        self._say_what_is_missing()
+
+    def _rebuild(self) -> None:
+        """The posterior of all that was told: an update that failed may have reached some groups only."""
+        if self._learned is not None:
+            self._form_mixture(self._learned)
+        elif self.own is not None:
+            self.prior = self.model = self.draws = None
+        elif self.prior is not None:
+            self._form(self.prior)
+        for each in self.history if self.model is not None else ():
+            self._update(each)
+
+    def _say_what_is_missing(self) -> None:
+        """Say once of which groups too little was observed to learn from, where an agent waits for them."""
+        if self._said or self.prior is not None or len(self.history.observed) < 2 * self.design_size:
+            return
+        counts = np.isfinite(self.history.Y).sum(axis=0)
+        groups = ", ".join(f"{j} ({count} times)" for j, count in enumerate(counts.tolist()) if count < 2)
+        if groups:
+            self._said = True
+            log.warning(
+                "after %d rounds there is too little of group %s to learn from: until every group was "
+                "observed twice, policies are those of a design",
+                len(self.history.observed),
+                groups,
+            )
+
+    def _learn_from(self, told: Told) -> None:
+        """Update every group, or learn its prior anew where it is time."""
         if self.own is None:
             self._update(told)
             return
@@ -184,7 +241,8 @@ class Belief:
         told = self.history
         rows = self._candidates
         room = math.inf if rows is None else KEPT_NUMBERS / (told.Y.size * len(rows))
-        self._form_mixture(self.own.learn(X, told.Y, told.noise, surprised=surprised, room=room))
+        self._learned = self.own.learn(X, told.Y, told.noise, surprised=surprised, room=room)
+        self._form_mixture(self._learned)
         if self.settings.context:
             for each in told:
                 self._update(each)

@@ -8,6 +8,7 @@ and Thompson sampling replace the acquisition. The loop over t is `bridges.Loop`
 
 import copy
 import functools
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,18 +16,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.acquisition.acquisition import PosteriorMean
+from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
 from optimizer.acquisition.names import ACQUISITIONS
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Recommendation
 from optimizer.agents.belief import Belief, hallucinate
 from optimizer.agents.history import Told
+from optimizer.agents.recommending import recommended, within
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import credible_interval
 from optimizer.posterior.inputs import as_observations
-from optimizer.space.search_space import SearchSpace
+from optimizer.space.search_space import FiniteSpace, SearchSpace
+
+KNOWN = 1e-8
+"""Share of the prior variance below which a candidate counts as known exactly."""
+log = logging.getLogger("policyloop")
 
 
 class GPAgent(Agent):
@@ -73,6 +80,7 @@ class GPAgent(Agent):
         acquisition: str,
     ) -> None:
         super().__init__(name, space, composition.sign, settings.seed)
+        self._ranges, self._composed = settings.outcome_range, composition
         self.feedback = feedback
         self.acquisition = ACQUISITIONS[acquisition]
         groups, inside_beta = None, 1
@@ -89,7 +97,7 @@ class GPAgent(Agent):
         self.composition: BaseComposition = composition
         self.exploration = settings.schedule(space, inside_beta)
         self.belief = Belief(space, composition, settings, groups=groups, drawing=self.acquisition.random)
-        self._timed = settings.context
+        self._timed, self._said = settings.context, False
         self._now: float | None = float("nan") if settings.context else None
 
     @property
@@ -109,19 +117,21 @@ class GPAgent(Agent):
         t = self.rounds + len(waiting)
         # Before there is a prior (the input of Algorithm 2), a Sobol design, the same for all agents.
         if self.belief.model is None:
-            return self.space.sobol(t + n, self.seed)[t:]
+            return self._design(t, n, waiting)
         # Line 3: the posterior of every group, whose mu_{j,t-1} and sigma^2_{j,t-1} the search asks for.
-        model = self.belief.at_failures(self._now)
+        model = self.belief.at(self._now)
+        self._say_if_known(model)
         if not self.acquisition.random and (n > 1 or waiting):
             model = copy.deepcopy(model)
             for policy in waiting:
                 hallucinate(model, policy)
+        caution = self.belief.caution(self._now, ASKED)
         chosen: list[Any] = []
         rng = functools.cache(lambda: self.rng(len(waiting)))
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(model, beta, rng, [*waiting, *chosen])
+            search = self._search(model, beta, rng, caution, [*waiting, *chosen])
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
             if not self.acquisition.random and len(chosen) < n:
@@ -145,13 +155,58 @@ class GPAgent(Agent):
         # Line 6: the y_{j,t} that the environment's step has sampled, and their noise.
         Y = as_observations(observations, len(policies), self.composition.groups)
         told = Told(policies, Y, self.belief.noise(policies, Y, noise_variance), self._now)
-        self.rounds += len(policies)
         complete = np.isfinite(Y).all(axis=1)
-        self.note_observed(policies[complete], self.composition.unsigned(Y[complete], policies[complete]))
-        # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}.
+        objective = self.composition.unsigned(Y[complete], policies[complete])
+        # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}. Where it cannot be, nothing has changed.
         self.belief.observe(told)
+        self.rounds += len(policies)
+        self.note_observed(policies[complete], objective)
 
-    def _search(self, model: Any, beta: float, rng: Any, taken: Sequence[Any] = ()) -> Search:
+    def _design(self, t: int, n: int, waiting: list[Any]) -> Policies:
+        """The n policies of a Sobol design from the t-th on, or before, that are not told and not waiting."""
+        design = self.space.sobol(2 * (t + n), self.seed)
+        known = [*self.belief.history.policies, *waiting]
+        new = [
+            one
+            for one in [*design[t : t + n], *design[:t], *design[t + n :]]
+            if not any(np.array_equal(one, other) for other in known)
+        ]
+        return np.asarray([*new, *design[t : t + n]][:n])
+
+    def _say_if_known(self, model: Any) -> None:
+        """Say once that there is nothing left to learn: all candidates were tried, and are known exactly."""
+        if self._said or self._timed or not isinstance(self.space, FiniteSpace):
+            return
+        if self.rounds < len(self.space.rows):
+            return
+        variance = model.predict(self.space.rows).variance
+        if variance.max() <= KNOWN * self.belief.prior_deviation(self.space.rows, None) ** 2:
+            self._said = True
+            log.warning(
+                "%s knows all %d candidates exactly after %d rounds: further rounds repeat what is known",
+                self.name,
+                len(self.space.rows),
+                self.rounds,
+            )
+
+    def lose(
+        self, policies: ArrayLike, observations: ArrayLike, context: Any = None, *, partly: bool = False
+    ) -> None:
+        """Count the rounds; a policy that is lost again, or one next to it, counts as one that fails.
+
+        Else an agent would ask for ever for a policy at which a model never ends. See `Agent.lose`.
+        """
+        self._now = self._time(context)
+        for i, policy in enumerate(self.as_policies(policies)):
+            at = np.asarray([policy])
+            if self._timed or partly or not self.belief.lost_before(at):
+                self.rounds += 1
+            else:
+                self.tell(at, np.asarray(observations)[[i]])
+
+    def _search(
+        self, model: Any, beta: float, rng: Any, caution: Caution | None, taken: Sequence[Any] = ()
+    ) -> Search:
         """The search of a round on a posterior."""
         return Search(
             self.space,
@@ -162,6 +217,7 @@ class GPAgent(Agent):
             lambda policies: self.belief.prior_deviation(policies, self._now),
             self.belief.draws,
             taken,
+            caution,
         )
 
     def _time(self, context: Any) -> float | None:
@@ -189,29 +245,53 @@ class GPAgent(Agent):
         return self.composition.sign * mean, np.sqrt(variance)
 
     def recommend(self, context: Any = None) -> Recommendation:
-        """The policy with the best posterior mean over the whole space, not the best observation."""
+        """The policy with the best posterior mean over the whole space, or the best of those tried.
+
+        Where policies failed, one that works with a probability of 0.9 at least. See
+        `optimizer.agents.recommending` for when one that was tried is preferred.
+        """
         if context is not None:
             self._now = self._time(context)
         best, value = self._best
         if self.belief.model is None:
             policy = self.space.sobol(1, self.seed)[0] if best is None else best
             return Recommendation(policy, *(float("nan"),) * 3, best_observed=best, best_observed_value=value)
-        cautious = self.belief.at_failures(self._now, asking=False)
-        policy = PosteriorMean().choose(self._search(cautious, 0.0, self.rng))
-        at = np.asarray([policy])
         model = self.belief.at(self._now)
+        caution = None if self._timed else self.belief.caution(None, RECOMMENDED)
+        policy = recommended(
+            self.belief,
+            self._now,
+            lambda: PosteriorMean().choose(self._search(model, 0.0, self.rng, caution)),
+        )
+        return self.predicted(policy)
+
+    def predicted(self, policy: Any, context: Any = None) -> Recommendation:
+        """What a policy (d,), or a candidate's row, would be recommended with; see `Agent.recommend`."""
+        if context is not None:
+            self._now = self._time(context)
+        best, value = self._best
+        model = self.belief.at(self._now)
+        at = np.asarray([policy])
         groups: dict[str, Array] = {}
         means, variances = model.predict_groups(at)
         if self.feedback == "decomposed":
             half = CREDIBLE * np.sqrt(variances[0])
-            groups = {"group_means": means[0], "group_low": means[0] - half, "group_high": means[0] + half}
+            ends = means[0], means[0] - half, means[0] + half
+            mean_, low_, high_ = (
+                ends if self._ranges is None else (np.clip(end, *self._ranges.T) for end in ends)
+            )
+            groups = {"group_means": mean_, "group_low": low_, "group_high": high_}
         mean, variance = model.predict(at)
         middle = self.composition.sign * float(mean[0])
         if isinstance(self.composition, GeneralComposition):
-            low, high = credible_interval(self.composition, means, variances, at)
+            middle, low, high = credible_interval(self.composition, means, variances, at, self._ranges)
         else:
             half_width = CREDIBLE * float(np.sqrt(variance[0]))
             low, high = middle - half_width, middle + half_width
+            if self._ranges is not None:
+                least, most = within(self._composed, self._ranges, at)
+                middle, low, high = (float(np.clip(end, least, most)) for end in (middle, low, high))
+        tried = sum(np.array_equal(policy, one) for one in self.observed)
         return Recommendation(
-            policy, middle, low, high, best_observed=best, best_observed_value=value, **groups
+            policy, middle, low, high, tried=tried, best_observed=best, best_observed_value=value, **groups
         )

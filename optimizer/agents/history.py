@@ -1,11 +1,11 @@
 """What an agent was told, in order: enough to tell it again."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from optimizer.arrays import Array, Policies
+from optimizer.arrays import Array, Policies, Rows
 
 
 class Told(NamedTuple):
@@ -29,29 +29,34 @@ class History:
 
     Attributes
     ----------
-    failed : list of policies
-        Those told without any finite observation. Kept, since every `ask` wants to know.
-    streak : int
-        How many of them were told last in a row.
+    failures : int
+        How many policies were told without any finite observation, and how many in part, `gaps`. Kept, since
+        every `ask` wants to know.
     """
 
     def __init__(self, none: Policies, groups: int) -> None:
         self._told = [Told(none, np.empty((0, groups)), np.empty((0, groups)), None)]
-        self.failed: list[Any] = []
-        self.streak = 0
+        self.failures = 0
+        self.gaps = 0
 
     def __iter__(self) -> Iterator[Told]:
         """Every `tell`, in order."""
         return iter(self._told[1:])
 
+    def forget(self) -> None:
+        """Forget the last one."""
+        told = self._told.pop()
+        self._count(told, -1)
+
     def add(self, told: Told) -> None:
         """Remember one more."""
         self._told.append(told)
-        for policy, row in zip(told.policies, told.Y, strict=True):
-            observed = np.isfinite(row).any()
-            self.streak = 0 if observed else self.streak + 1
-            if not observed:
-                self.failed.append(policy)
+        self._count(told, 1)
+
+    def _count(self, told: Told, times: int) -> None:
+        known = np.isfinite(told.Y)
+        self.failures += times * int((~known.any(axis=1)).sum())
+        self.gaps += times * int((known.any(axis=1) & ~known.all(axis=1)).sum())
 
     @property
     def policies(self) -> Policies:
@@ -69,6 +74,16 @@ class History:
         return np.concatenate(
             [np.full(told.Y.shape, np.nan) if told.noise is None else told.noise for told in self._told]
         )
+
+    @property
+    def times(self) -> list[float]:
+        """The time of every policy told, where there is one."""
+        return [float(told.time) for told in self if told.time is not None for _ in told.policies]
+
+    def tried(self) -> tuple[Policies, Rows]:
+        """The different policies with at least one finite observation, and how often each was observed."""
+        policies, counts = np.unique(self.observed, axis=0, return_counts=True)
+        return policies, counts
 
     @property
     def observed(self) -> Policies:

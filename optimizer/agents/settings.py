@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
+from optimizer.arrays import Array
 from optimizer.composition.propagation import PropagationName
 from optimizer.posterior.solved_rows import RowStorage
 from optimizer.prior.prior import Prior
@@ -42,6 +43,8 @@ class AgentSettings:
         Today's practice, for the agent "current".
     context : bool, default False
         Whether `ask` and `tell` come with a context, such as the time, which kernels see as a feature.
+    outcome_range : ndarray of shape (J, 2), optional
+        What no group's outcome lies below or above: credible intervals end there. Infinite for no limit.
     storage : RowStorage, optional
         How the posterior over a large candidate set is stored: exact unless given.
     """
@@ -57,6 +60,7 @@ class AgentSettings:
     seed: int = 0
     current: Any = None
     context: bool = False
+    outcome_range: Array | None = None
     storage: RowStorage | None = None
 
     def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:

@@ -14,6 +14,7 @@ Where g is linear and B_j its weights, "delta" and "sampled" are exact, and "bou
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal
@@ -189,6 +190,12 @@ class Sampled(Propagation):
             samples or max(SAMPLES, 1 << (8 * groups - 1).bit_length()), groups, seed
         )
 
+    def spread(self, share: float) -> Sampled:
+        """The same, its samples so many times as far from the mean."""
+        other = copy.copy(self)
+        other.z = share * self.z
+        return other
+
     def outcomes(self, means: Array, variances: Array) -> Array:
         """Samples of the groups' outcomes, shape (S, n, J); each group's lie together in memory."""
         deviations = np.sqrt(variances.T)[:, None, :]
@@ -240,14 +247,23 @@ class Sampled(Propagation):
 
 
 def credible_interval(
-    composition: BaseComposition, means: Array, variances: Array, policies: Policies
-) -> tuple[float, float]:
-    """95 % of the objective at one policy, in its own sign: quantiles of many samples, by any propagation."""
-    samples = Sampled(composition.groups, samples=INTERVAL_SAMPLES).samples(
-        composition, means, variances, policies
-    )
-    low, high = np.quantile(composition.sign * samples[:, 0], [0.025, 0.975])
-    return float(low), float(high)
+    composition: BaseComposition,
+    means: Array,
+    variances: Array,
+    policies: Policies,
+    ranges: Array | None = None,
+) -> tuple[float, float, float]:
+    """Mean, low and high of the objective at one policy, in its own sign, by any propagation.
+
+    All three are of the same samples, many more than a search uses: their mean, and quantiles. Samples of a
+    group outside its range (J, 2), if there is one, are taken to the end of it.
+    """
+    outcomes = Sampled(composition.groups, samples=INTERVAL_SAMPLES).outcomes(means, variances)
+    if ranges is not None:
+        outcomes = np.clip(outcomes, ranges[:, 0], ranges[:, 1])
+    values = composition.unsigned(outcomes, policies)[:, 0]
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(values.mean()), float(low), float(high)
 
 
 def standard_normal_points(samples: int, dimensions: int, seed: int) -> Array:

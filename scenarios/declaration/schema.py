@@ -241,6 +241,9 @@ class Scenario(Table):
         Rounds for which an agent is asked at once, before it is told any of them.
     held_out : int, default 20
         Steps on seeds of their own by which a recommendation is judged, where regret is unknown.
+    confirm : int, default 0
+        So many of the last rounds try the leading policies again, and choose among them
+        (`optimizer.agents.confirmation`); rounded up to whole batches.
     stop_at_failure : bool, default False
         End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
     environment : EnvironmentSpec
@@ -260,6 +263,7 @@ class Scenario(Table):
     seed: int = Field(default=0, ge=0, description="a whole number, 0 or more")
     batch: int = Field(default=1, ge=1, le=1000, description="a whole number, 1 or more, at most 1,000")
     held_out: int = Field(default=20, ge=0, le=10**5, description="a whole number, 0 or more")
+    confirm: int = Field(default=0, ge=0, description="a whole number, 0 or more, less than rounds")
     stop_at_failure: bool = Field(default=False, description="true or false")
     environment: EnvironmentSpec = Field(description="a table with a name and options")
     prior: PriorSpec = Field(default_factory=PriorSpec, description="a table")

@@ -202,6 +202,7 @@ def _objective_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOpt
     title = "Objective of the recommended policy" + (f" ({'; '.join(known)})" if known else "")
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("agent", no_wrap=True)
+    table.add_column("tried", justify="right")
     table.add_column("predicted, 95 % credible", justify="right")
     again = any(one.held_out for one in advice.values())
     table.add_column("simulated again,\n95 % over seeds" if again else "noise-free", justify="right")
@@ -210,6 +211,7 @@ def _objective_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOpt
     for label, one in advice.items():
         table.add_row(
             label,
+            "-" if one.tried is None else str(one.tried) if one.tried else "no",
             _with_interval(one.mean, one.low, one.high, 4),
             _over_seeds(_held_out(one)) if again else significant(one.expected),
             significant(one.best_observed_value),

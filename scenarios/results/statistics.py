@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from scenarios.study.records import Advice, Numbers
+from scenarios.study.records import NOTHING, Advice, Numbers
 from scenarios.study.study import Study
 
 REFERENCE = "gp-ucb"  # whom the gain is measured against
@@ -55,7 +55,7 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
     for advice in study.recommendations():
         if advice.agent in simple and advice.rounds == rounds and advice.simple_regret is not None:
             simple[advice.agent].append(advice.simple_regret)
-    failed = frame.loc[frame["status"] == "failed", "agent"].value_counts()
+    failed = frame.loc[frame["status"].isin(NOTHING), "agent"].value_counts()
     table: dict[str, dict[str, Any]] = {}
     for label, total in totals.items():
         regret = total["regret"].to_numpy(dtype=np.float64)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from scenarios.numbers import duration, significant
+from scenarios.study.records import NOTHING
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -66,10 +67,10 @@ class _Counter:
     def count(self, record: StoredRound) -> None:
         self.done += 1
         self._times.append(time.monotonic())
-        self.failed += record.status == "failed"
+        self.failed += record.status in NOTHING
         # The noise-free value where it is known: the best of noisy values is luck.
         value = record.expected if _known(record.expected) else record.objective
-        if record.status != "failed" and value is not None and _known(value):
+        if record.status not in NOTHING and value is not None and _known(value):
             best = self._best.get(record.agent, value)
             self._best[record.agent] = max(best, value, key=lambda one: self._sign * one)
 

@@ -19,7 +19,7 @@ from scenarios.running.local_workers import WorkersDied, Workforce, call, worker
 from scenarios.running.progress import Progress
 from scenarios.study.compatibility import refuse_changes, refuse_other_levers
 from scenarios.study.reading import read_advised, read_meta, read_progress, read_worlds
-from scenarios.study.records import Facts, StoredRound, WorldRecord
+from scenarios.study.records import NOTHING, Facts, StoredRound, WorldRecord
 from scenarios.study.store import Store
 from scenarios.study.study import Study
 from scenarios.study.versions import versions
@@ -274,7 +274,7 @@ class Run:
     def _seen(self, record: StoredRound) -> None:
         """Count a round that has been stored."""
         self.stored += 1
-        if record.status == "failed":
+        if record.status in NOTHING:
             where = f"{record.agent}, trial {record.trial}, round {record.round}"
             log.info("%s failed: %s", where, record.error)
         self.progress.seen(record)

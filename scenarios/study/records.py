@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -27,6 +27,10 @@ ALL_TRIALS = "all"  # the key of the world that all trials share
 Numbers = list[float | None]
 
 
+NOTHING = ("failed", "lost")
+"""The status of rounds in which nothing was observed."""
+
+
 class StoredRound(NamedTuple):
     """A round of an agent's trial: `bridges.Round` as it is stored, a field a column."""
 
@@ -36,13 +40,13 @@ class StoredRound(NamedTuple):
     policy: list[float]
     row: int | None
     outcomes: Numbers
-    noise_variance: Numbers | None
+    noise_variance: Numbers | list[Numbers] | None
     objective: float | None
     expected: float | None
     regret: float | None
     seconds: float
     step_seconds: float
-    status: Literal["ok", "partial", "failed"]
+    status: Literal["ok", "partial", "failed", "lost"]
     error: str
 
     @classmethod
@@ -60,7 +64,7 @@ class StoredRound(NamedTuple):
         values = dict(zip(ROUND_COLUMNS, columns, strict=True))
         for name in JSON_COLUMNS:
             values[name] = None if values[name] is None else json.loads(values[name])
-            _check_numbers(values[name] or ())
+            _check_numbers(_flat(values[name] or ()))
         _check_numbers(values[name] for name in _FLOATS)
         return cls(**values)
 
@@ -79,6 +83,12 @@ class StoredRound(NamedTuple):
 ROUND_COLUMNS = StoredRound._fields
 JSON_COLUMNS = ("policy", "outcomes", "noise_variance")
 _FLOATS = ("objective", "expected", "regret", "seconds", "step_seconds")
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """The entries of a list, or of a list of lists."""
+    for one in values:
+        yield from one if isinstance(one, list) else (one,)
 
 
 def _check_numbers(values: Iterable[Any]) -> None:
@@ -116,6 +126,8 @@ class Advice(NamedTuple):
         Noise-free outcomes of the policy, None where unknown.
     held_out : HeldOut or None
         The policy simulated again, where its regret is unknown.
+    tried : int or None
+        How many rounds observed it; 0: it is a prediction. None in a study from before this was stored.
     expected : float or None
         Noise-free objective of the policy.
     simple_regret : float or None
@@ -136,6 +148,7 @@ class Advice(NamedTuple):
     row: int | None
     expected_outcomes: list[float] | None
     held_out: HeldOut | None
+    tried: int | None
     expected: float | None
     simple_regret: float | None
 
@@ -170,7 +183,7 @@ class Advice(NamedTuple):
 
 ADVICE_COLUMNS = ("trial", "agent", "rounds", "value", "expected", "simple_regret")
 _SAID = Advice._fields[3:-2]
-_LATER = ("row", "expected_outcomes", "held_out")  # a study may have been written before them
+_LATER = ("row", "expected_outcomes", "held_out", "tried")  # a study may have been written before them
 
 
 class StoredOptimum(NamedTuple):

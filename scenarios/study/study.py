@@ -20,7 +20,15 @@ from scenarios.study.reading import (
     read_worlds,
     salvage,
 )
-from scenarios.study.records import ALL_TRIALS, Advice, Facts, StoredOptimum, StoredRound, WorldRecord
+from scenarios.study.records import (
+    ALL_TRIALS,
+    NOTHING,
+    Advice,
+    Facts,
+    StoredOptimum,
+    StoredRound,
+    WorldRecord,
+)
 from simulators.contract.levers import Real
 
 if TYPE_CHECKING:
@@ -118,7 +126,7 @@ class Study:
     @property
     def failures(self) -> list[StoredRound]:
         """The rounds whose simulation failed."""
-        return [record for record in self._rounds if record.status == "failed"]
+        return [record for record in self._rounds if record.status in NOTHING]
 
     def rounds(self) -> list[StoredRound]:
         """Every stored round, in order of trial, agent and round."""

@@ -8,7 +8,7 @@ from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
 from scenarios.trial.building import build_agent, needs_own, prior_means
-from scenarios.trial.world import World
+from scenarios.trial.world import World, design_size
 from simulators.contract.targets import is_target
 
 
@@ -41,6 +41,18 @@ def refuse_mistakes(world: World) -> None:
             f"{scenario.source}: {key}: accepted only without memory, but each step of {environment.name} "
             "depends on the steps before it"
         )
+    if scenario.confirm:
+        most = (scenario.rounds - design_size(scenario, environment)) // scenario.batch * scenario.batch
+        if scenario.confirm > most:
+            raise UserError(
+                f"{scenario.source}: confirm = {scenario.confirm}; accepted: at most {max(most, 0)}, "
+                "the rounds that the design leaves, in whole batches"
+            )
+        if environment.has_memory:
+            raise UserError(
+                f"{scenario.source}: confirm: accepted only without memory, but a policy that is tried again "
+                f"in {environment.name} meets another world"
+            )
     learns = scenario.prior.given and scenario.prior.source == "samples"
     if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
         raise UserError(

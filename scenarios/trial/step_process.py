@@ -23,7 +23,8 @@ import numpy as np
 from bridges import Taken
 from scenarios.declaration.schema import EnvironmentSpec
 from scenarios.trial.step_child import FAREWELL
-from simulators import Outcomes, SimulationError
+from simulators import Outcomes, SimulationError, StepLost
+from simulators.contract.environment import failure_kind
 
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 _BOOT = "from scenarios.trial.step_child import main; main()"
@@ -81,11 +82,13 @@ class StepProcess:
                 pass
             answer = json.loads(self.connection.recv_bytes())
         except (EOFError, OSError):
-            return SimulationError(f"the simulator's process {self.end(wait=1.0)}")
+            ending = self.end(wait=1.0)
+            return failure_kind(self._process.returncode)(f"the simulator's process {ending}")
         if "error" in answer:
             name, text = answer["error"]
             # Named as the simulator named it, so that messages do not depend on where a step is taken.
-            failure: Exception = type(name, (SimulationError,), {})(text)
+            kind = StepLost if name in ("StepLost", "MemoryError") else SimulationError
+            failure: Exception = type(name, (kind,), {})(text)
             return failure
         if "values" not in answer:
             return None
@@ -196,7 +199,7 @@ class StepProcesses:
                 yield connection, outcome
             elif limit is not None and perf_counter() - began >= limit:
                 child.end()
-                yield connection, SimulationError(f"the step took longer than {limit:g} s and was stopped")
+                yield connection, StepLost(f"the step took longer than {limit:g} s and was stopped")
 
 
 @atexit.register

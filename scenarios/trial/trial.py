@@ -13,8 +13,9 @@ from threadpoolctl import threadpool_limits
 
 import optimizer
 import simulators
+from optimizer.agents.confirmation import Confirming
 from scenarios.declaration.schema import Scenario
-from scenarios.study.records import StoredRound, WorldRecord
+from scenarios.study.records import NOTHING, StoredRound, WorldRecord
 from scenarios.trial.advice import stored_advice
 from scenarios.trial.sink import Sink, WorkerSink
 from scenarios.trial.world import World, Worlds
@@ -62,7 +63,7 @@ def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
         loop = world.loop(label, learned, steps)
         for one in loop.run(scenario.rounds, history=[stored.as_round() for stored in history]):
             sink.put(StoredRound.of(number, label, one))
-            if scenario.stop_at_failure and one.status == "failed":
+            if scenario.stop_at_failure and one.status in NOTHING:
                 raise simulators.SimulationError(f"trial {number}, {label}, round {one.round}: {one.error}")
             if sink.stopping:
                 return
@@ -77,7 +78,8 @@ def replay(
         loop = World.of(scenario, trial).loop(label, learned)
         for _ in loop.run(len(history), history=[stored.as_round() for stored in history]):
             pass
-    return loop.environment, loop.agent
+    agent = loop.agent.agent if isinstance(loop.agent, Confirming) else loop.agent
+    return loop.environment, agent
 
 
 _worlds: dict[bytes, Worlds] = {}  # of the run for which this process works, by the run's key

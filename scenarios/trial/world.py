@@ -11,6 +11,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 import bridges
+import optimizer
+from optimizer.agents.confirmation import Confirming
 from scenarios.declaration.schema import Scenario
 from scenarios.study.records import ALL_TRIALS, StoredOptimum, WorldRecord
 from scenarios.trial.building import (
@@ -136,17 +138,36 @@ class World:
         """The loop of an agent's trial, before its first round."""
         scenario, trial = self.scenario, self.trial
         environment = self.fresh()
-        first = 1 if scenario.prior.given else max(5, 2 * environment.policy_space.d)
+        first = design_size(scenario, environment)
         design = bridges.seed_sequence(scenario.seed, trial, "design")
         return bridges.Loop(
             environment,
-            build_agent(scenario, scenario.agent(label), environment, trial, learned.priors),
+            self._confirming(
+                build_agent(scenario, scenario.agent(label), environment, trial, learned.priors), environment
+            ),
             bridges.seed_sequence(scenario.seed, trial, "noise"),
             design=bridges.initial_design(environment, first, design),
             optimum=learned.optimum and learned.optimum.as_optimum(),
             parallel=scenario.batch,
             steps=steps,
         )
+
+    def _confirming(self, agent: optimizer.Agent, environment: Environment) -> optimizer.Agent:
+        scenario = self.scenario
+        if not scenario.confirm:
+            return agent
+        return Confirming(
+            agent,
+            bridges.composition(environment),
+            rounds=scenario.rounds,
+            confirm=scenario.confirm,
+            batch=scenario.batch,
+        )
+
+
+def design_size(scenario: Scenario, environment: Environment) -> int:
+    """How many first rounds are a design that all agents share."""
+    return 1 if scenario.prior.given else max(5, 2 * environment.policy_space.d)
 
 
 class Worlds:

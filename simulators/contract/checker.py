@@ -17,6 +17,7 @@ from simulators.contract.environment import Environment, Outcomes, SimulationErr
 from simulators.contract.findings import FAULTS, Findings, said
 from simulators.contract.policy_space import PolicySpace
 from simulators.contract.probes import feasible, infeasible, text
+from simulators.contract.validation import noise_of_groups, outcome_ranges
 
 PROBES = 8
 """Feasible policies that are tried, spread over the space."""
@@ -105,6 +106,8 @@ class _Checker(Findings):
             self.find("objective_unit must be a string, the unit of the composed value")
         if getattr(env, "sense", None) not in ("minimize", "maximize"):
             self.find(f"sense must be 'minimize' or 'maximize'; it is {getattr(env, 'sense', None)!r}")
+        with self.blaming("outcome_range must be None, a pair (low, high), or one a group"):
+            outcome_ranges(getattr(env, "outcome_range", None), [str(one) for one in groups or ()])
         space = getattr(env, "policy_space", None)
         if not isinstance(space, PolicySpace):
             self.find(f"policy_space must be a simulators.PolicySpace; it is {type(space).__name__}")
@@ -144,11 +147,15 @@ class _Checker(Findings):
                 )
             variance = outcomes.noise_variance
             if variance is not None:
-                variance = np.asarray(variance, dtype=float)
-                if variance.shape != (J,):
-                    self.find(f"noise_variance must have shape ({J},), one a group; it has {variance.shape}")
-                elif not (np.isfinite(variance) & (variance >= 0)).all():
-                    self.find(f"noise_variance must be finite and not negative; it is {variance.tolist()}")
+                try:
+                    noise = noise_of_groups("noise_variance", variance, J, np.isnan(values))
+                except (TypeError, ValueError) as error:
+                    self.find(f"{error}", "noise_variance")
+                else:
+                    own = noise if noise.ndim == 1 else np.diag(noise)
+                    if (np.isnan(own) & ~np.isnan(values)).any():
+                        self.find(f"noise_variance must be finite; it is {np.asarray(variance).tolist()}")
+            self._within_range(values, text(policy))
             if not isinstance(outcomes.info, Mapping):
                 self.find(f"Outcomes.info must be a mapping; it is {type(outcomes.info).__name__}")
         if silent.any() and not silent.all():
@@ -161,6 +168,19 @@ class _Checker(Findings):
         same = all(np.array_equal(a, b) for a, b in zip(global_numpy, np.random.get_state(), strict=True))  # noqa: NPY002
         if not same or random.getstate() != global_python:
             self.find("step or reset changed the global random state; draw from self.rng only")
+
+    def _within_range(self, values: Array, where: str) -> None:
+        """Check observations against `outcome_range`."""
+        ranges = outcome_ranges(self.env.outcome_range, self.env.groups)
+        for group, value, (low, high) in zip(
+            self.env.groups, values, () if ranges is None else ranges, strict=False
+        ):
+            if value < low or value > high:
+                self.find(
+                    f"step returned {value:.6g} for group {group!r} at {where}, outside its outcome_range "
+                    f"({low:g}, {high:g})",
+                    f"range {group}",
+                )
 
     def seeds(self) -> None:
         """Check that the same seed gives the same step, in any order, from an int or a SeedSequence."""

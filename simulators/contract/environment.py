@@ -7,6 +7,7 @@ outcomes into the objective (Definitions 1 and 2 of the paper), `n` a number of 
 
 from __future__ import annotations
 
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -48,6 +49,32 @@ class SimulationError(RuntimeError):
         return (type(self), (str(self), self.policy, self.seed))
 
 
+class StepLost(SimulationError):
+    """A step that was lost: stopped at a limit of time or memory, or its process was killed.
+
+    Its round has failed, but says nothing of the policy. What a model itself raises is a `SimulationError`.
+    """
+
+
+_KILLS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGALRM", "SIGXCPU")
+"""Signals by which others end a process; of the rest, such as SIGSEGV, it dies of itself."""
+
+
+def failure_kind(cause: Exception | int) -> type[SimulationError]:
+    """What a step's failure is to be raised as, `StepLost` or `SimulationError`.
+
+    Parameters
+    ----------
+    cause : Exception, or int
+        What was raised, or the exit code of a process: minus a signal's number where one ended it.
+    """
+    if isinstance(cause, int):
+        lost = cause < 0 and signal.Signals(-cause).name in _KILLS
+    else:
+        lost = isinstance(cause, StepLost | MemoryError)
+    return StepLost if lost else SimulationError
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """What one step observed.
@@ -56,8 +83,9 @@ class Outcomes:
     ----------
     values : (J,) array of float
         One observation a group, in the group's own unit. `nan` means the group is missing.
-    noise_variance : (J,) array of float, optional
-        Variance of each observation's noise, in the squared unit of the group. None: the agent's own.
+    noise_variance : (J,) or (J, J) array of float, optional
+        Variance of each observation's noise, in the squared unit of the group; or its covariance, where the
+        noise of groups goes together (they share a season, a draw of persons). nan, or None: the agent's own.
     info : mapping, optional
         Anything else worth keeping (rates, curves). Agents never see it.
     """
@@ -101,6 +129,10 @@ class Environment(ABC):
         True when the world changes by itself from step to step; `has_memory` is True then as well.
     name : str
         The registry's name, or the class's.
+    outcome_range : (float, float), J such pairs, or None
+        What an observation of any group, or of each, cannot lie below or above, `inf` for no limit. It holds
+        for observations as for noise-free outcomes, so that noise which may exceed a limit forbids it. A step
+        that returns another value has failed; nothing is clipped.
     current_policy : (d,) array or None
         Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
@@ -115,6 +147,7 @@ class Environment(ABC):
     has_memory: bool = False
     lives: bool = False
     name: str = ""
+    outcome_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
 

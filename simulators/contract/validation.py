@@ -83,6 +83,64 @@ def nonnegative_matrix(name: str, value: Any, groups: Sequence[str]) -> Array:
     return x
 
 
+def noise_of_groups(name: str, value: Any, J: int, missing: ArrayLike | None = None) -> Array:
+    """Noise variances (J,) of J groups, or their covariance (J, J).
+
+    Parameters
+    ----------
+    name : str
+        In messages.
+    value : array_like
+        Variances not negative, or a covariance: symmetric, with no eigenvalue below -1e-9 of the largest.
+        nan says that one is unknown: a variance, or a group's row, column and entry on the diagonal.
+    J : int
+        The number of groups.
+    missing : (J,) array of bool, optional
+        Groups whose noise is nan whatever is stated, since they were not observed.
+    """
+    x = np.array(value, dtype=float)
+    if x.shape not in ((J,), (J, J)):
+        raise ValueError(f"{name} must be {J} variances or a {J} x {J} covariance; got shape {x.shape}")
+    unknown = np.isnan(x if x.ndim == 1 else np.diag(x)) | (False if missing is None else np.asarray(missing))
+    known = np.flatnonzero(~unknown)
+    inside = x[known] if x.ndim == 1 else x[np.ix_(known, known)]
+    if not np.isfinite(inside).all() or (x.ndim == 1 and (inside < 0).any()):
+        raise ValueError(f"{name} must be finite, and a variance not negative; it is {x.tolist()}")
+    if x.ndim == 2 and len(known):
+        if not np.allclose(inside, inside.T, rtol=1e-9, atol=1e-9 * np.abs(inside).max()):
+            raise ValueError(f"{name} must be symmetric; it is {x.tolist()}")
+        eigenvalues = np.linalg.eigvalsh(inside)
+        if eigenvalues[0] < -1e-9 * max(eigenvalues[-1], 0.0) or eigenvalues[-1] < 0:
+            raise ValueError(f"{name} must have no eigenvalue below 0; the least is {eigenvalues[0]:.6g}")
+    x[unknown] = np.nan
+    if x.ndim == 2:
+        x[:, unknown] = np.nan
+    return x
+
+
+def outcome_ranges(value: Any, groups: Sequence[str]) -> Array | None:
+    """`outcome_range` of an environment as low and high of each group, (J, 2); None where there is none.
+
+    ValueError, which names the group, unless every low is below its high and neither is nan.
+    """
+    if value is None:
+        return None
+    J = len(groups)
+    try:
+        pairs = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        pairs = np.empty(0)
+    if pairs.shape not in ((2,), (J, 2)):
+        raise ValueError(f"outcome_range={value!r} must be a pair (low, high), or {J} of them, one a group")
+    ranges = np.array(np.broadcast_to(pairs, (J, 2)))
+    for group, (low, high) in zip(groups, ranges, strict=True):
+        if not low < high:
+            raise ValueError(
+                f"outcome_range of group {group!r} is ({low:g}, {high:g}); low must be below high"
+            )
+    return ranges
+
+
 def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
     """A value that is among the accepted ones."""
     if value not in accepted or isinstance(value, bool):

@@ -39,7 +39,7 @@ def test_every_gp_agent_finds_the_minimum_of_a_bowl(name):
     agent = make_agent(name, SearchSpace(BOX), composition, prior=prior(2))
     run(agent, composition, 15)
     best = agent.recommend()
-    np.testing.assert_allclose(best.policy, [0.3, 0.6], atol=0.1)
+    assert outcomes(best.policy[None]).sum() < 0.03  # one that was tried may be preferred to the best mean
     assert best.low - 0.01 <= outcomes(best.policy[None]).sum() <= best.high + 0.01
     assert best.mean == pytest.approx((best.low + best.high) / 2) and 0 < best.high - best.low < 1
     assert (best.group_means is not None) == (agent.feedback == "decomposed")

@@ -156,49 +156,6 @@ def test_the_margin_of_improvement_is_in_prior_deviations_of_the_objective():
     assert differing > 2
 
 
-def test_a_policy_that_failed_counts_as_the_bad_end_of_its_interval():
-    """For the search alone, every group returned mean -+ 1.96 deviations there, whichever end is worse.
-
-    Of failures in a row, those after the first count by the deviations before any observation.
-    """
-
-    def best(known, failed):
-        at, values = np.array(known), TRUTH[known]
-        for row, prior in failed:
-            means, deviations = told(at, values)
-            spread = np.sqrt([2.0, 1.0]) if prior else deviations[row]
-            values = np.vstack([values, means[row] - np.sign(WEIGHTS) * norm.ppf(0.975) * spread])
-            at = np.append(at, row)
-        mean, deviation = moments(at, values)
-        return np.argmax(mean + deviation)
-
-    differing = np.zeros(3)
-    for seed in range(12):
-        agent = make_agent(
-            "d-gpucb",
-            SearchSpace(candidates=GRID),
-            Composition(2, weights=WEIGHTS),
-            prior=PRIOR,
-            exploration=ConstantBeta(1.0),
-        )
-        a, b, c, d, e, f, g, h = (int(row) for row in np.random.default_rng(seed).permutation(60)[:8])
-        agent.tell([a, b, c], TRUTH[[a, b, c]])
-        agent.tell([d, e], np.full((2, 2), np.nan))
-        agent.tell([f], TRUTH[[f]])  # these failures have ended
-        assert agent.ask()[0] == best([a, b, c, f], [(d, False), (e, False)])
-        agent.tell([g], [[np.nan, np.nan]])
-        ended = [(d, False), (e, False)]
-        assert agent.ask()[0] == best([a, b, c, f], [*ended, (g, False)])
-        agent.tell([h], [[np.nan, np.nan]])
-        found = best([a, b, c, f], [*ended, (g, False), (h, True)])
-        assert agent.ask()[0] == found
-        differing += [
-            found != best([a, b, c, f], [*ended, *last])
-            for last in ([(g, True), (h, True)], [(g, False), (h, False)], [])
-        ]
-    assert (differing > 0).all()
-
-
 def test_default_schedules_are_the_papers_with_its_delta_and_scale():
     finite = default_exploration(SearchSpace(candidates=GRID))
     assert finite.beta(3) == pytest.approx(2 * np.log(60 * 9 * np.pi**2 / (6 * 0.1)) / 5)

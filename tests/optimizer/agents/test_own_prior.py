@@ -145,17 +145,20 @@ def test_a_group_that_has_not_varied_yet_is_not_certain_and_a_surprise_widens_it
     agent = make_agent(
         "d-gpucb", SearchSpace(Bounds([0, 0], [1, 1])), Composition(2, sense="minimize"), seed=1
     )
-    said = []
+    said, widths = [], []
     for _ in range(10):
         x = agent.ask()
         agent.tell(x, hinge(x))
         said.append(agent.recommend())
+        model = agent.belief.at(None)  # asked of where nothing was tried
+        widths.append(
+            np.nan if model is None else 2 * 1.96 * model.predict_groups([[1.0, 0.5]])[1][0, 1] ** 0.5
+        )
     seen = [bool(overflow > 0) for overflow in np.cumsum(hinge(agent.observed)[:, 1])]
     first = seen.index(True)
     assert 4 < first < 9
     # Before the first overflow: as wide as the other group varies, in order of magnitude.
-    before = said[first - 1]
-    assert 0.05 < before.group_high[1] - before.group_low[1] < 10
+    assert 0.05 < widths[first - 1] < 10
     for recommendation in said[first:]:
         truth = hinge(recommendation.policy[None])[0]
         assert recommendation.group_low[1] <= truth[1] <= recommendation.group_high[1]

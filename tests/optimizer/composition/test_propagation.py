@@ -80,7 +80,7 @@ def test_sampled_moments_of_a_square_are_those_of_the_noncentral_chi_square():
     moments = square.propagated(Sampled(1, samples=4096)).moments(mean, sd**2, np.zeros((2, 1)))
     law = ncx2(1, (mean / sd)[:, 0] ** 2, scale=sd[:, 0] ** 2)
     np.testing.assert_allclose(moments, [law.mean(), law.var()], rtol=0.01)
-    low, high = credible_interval(square, mean[:1], sd[:1] ** 2, np.zeros((1, 1)))
+    middle, low, high = credible_interval(square, mean[:1], sd[:1] ** 2, np.zeros((1, 1)))
     np.testing.assert_allclose([low, high], [law.ppf(0.025)[0], law.ppf(0.975)[0]], rtol=0.03, atol=2e-3)
 
 

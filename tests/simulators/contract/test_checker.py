@@ -208,7 +208,7 @@ CASES = [
     (lambda: stepping(lambda e, x, o: Outcomes(o.values * np.nan)), "nan for every group"),
     (
         lambda: stepping(lambda e, x, o: Outcomes(o.values, np.ones(3))),
-        r"noise_variance must have shape \(2,\)",
+        r"noise_variance must be 2 variances or a 2 x 2 covariance",
     ),
     (lambda: stepping(lambda e, x, o: Outcomes(o.values, -np.ones(2))), "noise_variance must be finite"),
     (lambda: stepping(lambda e, x, o: Outcomes(o.values, None, "log")), "info must be a mapping"),

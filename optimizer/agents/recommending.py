@@ -1,0 +1,156 @@
+"""Which policy an agent recommends: the best that it predicts, unless one that was tried is as good a choice.
+
+The maximum of a posterior mean over a whole space is the maximum of what is predicted, and where kernels do
+not fit, predictions far from all that was tried err most. So the best policy that is predicted is checked
+against the best that was tried, by the posterior of both together, and the posterior against its own data,
+each observation against what all others say of it (Rasmussen & Williams 2006, section 5.4.2).
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.special import ndtr
+
+from optimizer.acquisition.caution import RECOMMENDED
+from optimizer.agents.agent import CREDIBLE
+from optimizer.agents.belief import Belief
+from optimizer.arrays import Array, Policies
+from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.composition.propagation import standard_normal_points
+from optimizer.posterior.cholesky import safe_cholesky
+from optimizer.posterior.inputs import prior_mean_at, stated_or_own
+
+SURE = 0.75
+"""An untried policy that is better than the best tried one with less probability is recommended only where
+the bad end of its interval is no worse."""
+CONTRADICTED = 2.0
+"""Root mean square of standardised leave-one-out errors above which no prediction is recommended."""
+ENOUGH, LATEST = 5, 500
+"""Observations of a group below which it is not looked at, and how many of the latest are."""
+SAMPLES = 1024
+"""Of two policies' outcomes together, where g is general."""
+HEAVY = 200_000_000
+"""Bytes above which a posterior is not copied: two policies are then taken to err in opposite directions."""
+
+
+def recommended(belief: Belief, time: float | None, best: Callable[[], Any]) -> Any:
+    """The policy (d,), or the candidate's row, to recommend.
+
+    Parameters
+    ----------
+    belief : Belief
+        What is believed; it has a model.
+    time : float or None
+        For which it is, in a world that lives.
+    best : callable
+        Gives the policy with the best posterior mean among those that probably work.
+    """
+    tried, _ = belief.history.tried()
+    if not len(tried):
+        return best()
+    model, works = belief.at(time), None if time is not None else belief.caution(None, RECOMMENDED)
+    means = np.nan_to_num(model.predict(tried).mean, nan=-np.inf)
+    if works is not None:
+        probability = works.feasibility.probability(tried)
+        if probability.max() < RECOMMENDED:
+            return tried[np.lexsort((means, probability))[-1]]
+        means = np.where(probability >= RECOMMENDED, means, -np.inf)
+    leader = tried[np.argmax(means)]
+    if contradicted(belief):
+        return leader
+    found = best()
+    if works is not None and works.feasibility.probability(np.asarray([found]))[0] < RECOMMENDED - 1e-3:
+        return leader
+    if probably_better(model, found, leader) >= SURE or no_riskier(model, found, leader):
+        return found
+    return leader
+
+
+def no_riskier(model: Any, policy: Any, other: Any) -> bool:
+    """Whether the bad end of a policy's 95 % credible interval is no worse than another's."""
+    ends = []
+    for one in (policy, other):
+        mean, variance = model.predict(np.asarray([one]))
+        ends.append(float(mean[0] - CREDIBLE * np.sqrt(variance[0])))
+    return ends[0] >= ends[1]
+
+
+def probably_better(model: Any, policy: Any, other: Any) -> float:
+    """The probability that a policy's signed objective is higher than another's, by their joint posterior.
+
+    Their covariance is read from a copy of the posterior to which an observation of the other is added: it
+    moves the mean here by covariance times surprise over variance.
+    """
+    at, against = np.asarray([policy]), np.asarray([other])
+    if np.array_equal(at, against):
+        return 0.0
+    (mean, variance), (mean_other, variance_other) = (model.predict_groups(x) for x in (at, against))
+    bound = np.sqrt(variance * variance_other)
+    if getattr(model, "nbytes", 0) > HEAVY:
+        covariance = -bound
+    else:
+        deviation = np.sqrt(variance_other)
+        told = copy.deepcopy(model)
+        told.observe(against, mean_other + deviation, np.maximum(variance_other, 1e-300))
+        covariance = np.clip(2 * deviation * (told.predict_groups(at)[0] - mean), -bound, bound)
+    composition: BaseComposition = model.composition
+    if isinstance(composition, Composition):
+        here, there = composition.weights(at), composition.weights(against)
+        gain = float((composition.compose(mean, at) - composition.compose(mean_other, against))[0])
+        spread = here**2 * variance + there**2 * variance_other - 2 * here * there * covariance
+        deviation_of_gain = float(np.sqrt(max(spread.sum(), 0.0)))
+        return float(ndtr(gain / deviation_of_gain)) if deviation_of_gain > 0 else float(gain > 0)
+    J = composition.groups
+    z = standard_normal_points(SAMPLES, 2 * J, 0)[:, None, :]
+    share = np.divide(covariance, variance_other, out=np.zeros_like(covariance), where=variance_other > 0)
+    rest = np.sqrt(np.maximum(variance - share * covariance, 0.0))
+    beside = np.sqrt(variance_other) * z[..., :J]
+    values = composition.compose(mean + share * beside + rest * z[..., J:], at)
+    others = composition.compose(mean_other + beside, against)
+    return float(np.mean(values > others))
+
+
+def contradicted(belief: Belief) -> bool:
+    """Whether leave-one-out errors, in their standard deviations, are above `CONTRADICTED` in the mean."""
+    errors = np.concatenate([*left_out_errors(belief), np.empty(0)])
+    return bool(len(errors) and np.sqrt(np.mean(errors**2)) > CONTRADICTED)
+
+
+def left_out_errors(belief: Belief) -> list[Array]:
+    """Standardised leave-one-out errors of each group: [K^-1 r]_i / sqrt([K^-1]_ii), r = y - mu."""
+    prior = belief.prior
+    if prior is None:
+        return []
+    told = list(belief.history)
+    features = np.concatenate([belief.features(one.policies, one.time) for one in told])
+    policies: Policies = np.concatenate([one.policies for one in told])
+    noise = np.concatenate([stated_or_own(one.noise, prior.noise_variances, one.Y.shape) for one in told])
+    Y = np.concatenate([one.Y for one in told])
+    errors = []
+    for j, kernel in enumerate(prior.kernels):
+        known = np.flatnonzero(np.isfinite(Y[:, j]))[-LATEST:]
+        if len(known) < ENOUGH:
+            continue
+        K = kernel(features[known]) + np.diag(noise[known, j])
+        L, _ = safe_cholesky(K, np.diag(K).copy())
+        inverse = cho_solve((L, True), np.eye(len(K)))
+        residual = Y[known, j] - prior_mean_at(prior.means[j], policies[known])
+        errors.append(inverse @ residual / np.sqrt(np.diag(inverse)))
+    return errors
+
+
+def within(composition: BaseComposition, ranges: Array, policies: Policies) -> tuple[float, float]:
+    """The least and the most that a linear objective of one policy can be, of groups in ranges (J, 2).
+
+    Of a general one nothing is known: minus infinity, and infinity.
+    """
+    if not isinstance(composition, Composition):
+        return -np.inf, np.inf
+    weights = composition.weights(policies)[0]
+    with np.errstate(invalid="ignore"):  # 0 times infinity: a group that does not count
+        ends = np.nan_to_num(weights[:, None] * ranges, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    offset = float(composition.offset(policies)[0])
+    return float(ends.min(axis=1).sum()) + offset, float(ends.max(axis=1).sum()) + offset
