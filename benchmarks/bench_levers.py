@@ -133,8 +133,9 @@ def vessel():
 
 def flu():
     """Doses in packs of 1,000 for a town of 40,000, five age groups."""
-    shares = simulators.make("flu-ode").population
-    return simulators.make("flu-ode", population=np.round(40_000 * shares / shares.sum()), pack=1000)
+    persons = simulators.make("flu-ode").population
+    town = np.round(40_000 * persons / persons.sum())
+    return simulators.make("flu-ode", population=town, initial_infected=5.0, pack=1000)
 
 
 PROBLEMS = {

@@ -52,7 +52,7 @@ class CandidateDraws:
         self._groups = [_Observed(GaussianProcess(kernel, 0.0)) for kernel in prior.kernels]
 
     def observe(self, rows: Rows, Y: Array, noise: Array | None = None) -> None:
-        """Add observations (T, J) at candidates (T,), nan where missing, noise variances nan where none."""
+        """Add observations (T, J) at candidates (T,), nan where missing; noise is nan where unstated."""
         noise = stated_or_own(noise, self.noise_variances, Y.shape)
         for j, group in enumerate(self._groups):
             known = np.isfinite(Y[:, j])
@@ -106,10 +106,14 @@ def factor(kernel: Kernel, features: Array) -> Array:
 
 
 def joint_draw(model: DecomposedGP, policies: Policies, rng: np.random.Generator) -> Array:
-    """One draw of every group, jointly at policies (n, d) or rows (n,): shape (n, J)."""
+    """One draw of every group, jointly at policies (n, d) or rows (n,): shape (n, J).
+
+    Of a group whose hyperparameters are uncertain, first one component of its mixture is drawn.
+    """
     features = model.features(policies)
     drawn = np.stack([prior_mean_at(mean, policies) for mean in model.prior_means], axis=1)
-    for j, group in enumerate(model.groups):
+    for j, process in enumerate(model.groups):
+        group = process.drawn(rng)
         mean, covariance = group.predict_covariance(features)
         # Rounding leaves negative pivots where policies are close: far below the variance before observing.
         floor = TOLERANCE * float(group.kernel.diag(features).max(initial=0.0))

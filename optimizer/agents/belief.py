@@ -5,6 +5,7 @@ the coming hour. Whoever asks what is believed says of which time.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,11 +22,13 @@ from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.kernels.composed import joined_features
+from optimizer.posterior.candidate_mixture import CandidateMixture
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
-from optimizer.posterior.inputs import as_variances, prior_mean_at
+from optimizer.posterior.inputs import as_variances, prior_mean_at, stated_or_own
 from optimizer.posterior.listed import ListedPosterior, means_of_rows
-from optimizer.prior.learning import learn_prior
+from optimizer.prior.mixture import PriorMixture
+from optimizer.prior.own_rounds import OwnRounds
 from optimizer.prior.prior import Prior
 from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import FiniteSpace, SearchSpace
@@ -34,6 +37,10 @@ log = logging.getLogger("policyloop")
 
 ALIKE = 0.01
 """How far apart policies that are lost are still the same, as a share of every entry's range."""
+SURPRISE = 4.0
+"""Predictive standard deviations beyond which an observation has everything learned anew."""
+KEPT_NUMBERS = 5e7
+"""Numbers that mixtures over candidates may keep (400 MB): more observations have fewer components."""
 
 
 class Belief:
@@ -80,7 +87,7 @@ class Belief:
         none: Policies = np.empty(0, dtype=np.int64) if space.finite else np.empty((0, space.d))
         self.history = History(none, composition.groups)
         self.prior: Prior | None = None
-        self.model: Model | None = None
+        self.model: Model | CandidateMixture | None = None
         self.draws: CandidateDraws | None = None
         self._drawing = drawing
         self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
@@ -88,7 +95,7 @@ class Belief:
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
         self._said = False
         self._lost: list[Array] = []  # policies of the unit box whose step was lost
-        self._learn_at = self.design_size if prior is None else None
+        self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
         if prior is not None:
             if groups is not None:
                 self._groups = groups, prior.noise_variances
@@ -155,13 +162,12 @@ class Belief:
         return np.stack([kernel.diag(features) for kernel in self.prior.kernels], axis=1)
 
     def noise(self, policies: Policies, Y: Array, stated: ArrayLike | None) -> Array | None:
-        """Noise variances (n, J) that are known, nan where not; of a composed value sum_j g_j^2 sigma_j^2."""
+        """Noise variances (n, J), nan where unknown; of a composed value they are sum_j g_j^2 sigma_j^2."""
         own: Array | None = None
         if self._groups is not None:
             composition, noise = self._groups
-            own = composition.variance(np.broadcast_to(noise, (len(Y), composition.groups)), policies)[
-                :, None
-            ]
+            spread = np.broadcast_to(noise, (len(Y), composition.groups))
+            own = composition.variance(spread, policies)[:, None]
         if stated is None:
             return own
         given = np.asarray(stated, dtype=float).reshape(Y.shape)
@@ -169,7 +175,7 @@ class Belief:
         return given if own is None else np.where(np.isnan(given), own, given)
 
     def observe(self, told: Told) -> None:
-        """The Bayesian update of every group (Algorithm 2, line 7); at times the prior is learned anew."""
+        """The Bayesian update of every group (Algorithm 2, line 7); what learns its prior learns it anew."""
         self.history.add(told)
         try:
             self._learn_from(told)
@@ -181,7 +187,9 @@ class Belief:
 
     def _rebuild(self) -> None:
         """The posterior of all that was told: an update that failed may have reached some groups only."""
-        if self.prior is not None:
+        if self.prior is not None and self.own is not None:
+            self._learn(False)
+        elif self.prior is not None:
             self._form(self.prior)
             for each in self.history:
                 self._update(each)
@@ -202,21 +210,36 @@ class Belief:
             )
 
     def _learn_from(self, told: Told) -> None:
-        if self._learn_at is not None and self.history.suffices(self._learn_at):
-            self._learn_at = 2 * len(self.history.observed)
-            self._form(self.learn())
-            for each in self.history:
-                self._update(each)
+        if self.own is None:
+            self._update(told)
+            return
+        surprised = self.model is not None and self._surprises(told)
+        T = len(self.history.observed)
+        if self.history.suffices(self.design_size) and self.own.due(T, surprised):
+            self._learn(surprised)
         elif self.model is not None:
             self._update(told)
 
-    def learn(self) -> Prior:
-        """The prior of every group that all that was told speaks for."""
+    def _surprises(self, told: Told) -> bool:
+        """Whether an observation lies beyond `SURPRISE` of its predictive standard deviations."""
+        assert self.prior is not None
+        means, variances = self.at(told.time).predict_groups(told.policies)
+        noise = stated_or_own(told.noise, self.prior.noise_variances, told.Y.shape)
+        return bool(((told.Y - means) ** 2 > SURPRISE**2 * (variances + noise)).any())
+
+    def _learn(self, surprised: bool) -> None:
+        """Learn the priors of all groups from all that was told, and begin anew from them."""
+        assert self.own is not None
         X = np.concatenate([self.features(told.policies, told.time) for told in self.history])
-        settings = self.settings
-        return learn_prior(
-            settings.family, X, self.history.Y, noise_variances=self.history.noise, seed=settings.seed
-        )
+        told = self.history
+        rows = self._candidates
+        room = math.inf if rows is None else KEPT_NUMBERS / (told.Y.size * len(rows))
+        self._form_mixture(self.own.learn(X, told.Y, told.noise, surprised=surprised, room=room))
+        if self.settings.context:
+            for each in told:
+                self._update(each)
+        else:
+            self._update(Told(told.policies, told.Y, told.noise, None))
 
     def _update(self, told: Told) -> None:
         self.at(told.time).observe(told.policies, told.Y, told.noise)
@@ -240,14 +263,42 @@ class Belief:
             if self._drawing:
                 self.draws = CandidateDraws(replace(prior, means=means_of_rows(prior.means, space)), features)
             return
+        self.model = DecomposedGP(*parts, embed=self._embed())
+
+    def _form_mixture(self, prior: PriorMixture) -> None:
+        """Begin anew from a prior whose hyperparameters are uncertain; one component is `_form`'s."""
+        self.draws = None
+        if len(prior.components) == 1:
+            self._form(prior.most_probable)
+            return
+        self.prior = prior.most_probable
+        parts = prior.groups, self.composition, prior.means
+        rows = None if self._drawing else self._candidates
+        if rows is None:
+            self.model = DecomposedGP.of_mixtures(*parts, embed=self._embed())
+            return
+        mixture = CandidateMixture(*parts, features=self.features(rows, None))
+        space = self.space
+        self.model = ListedPosterior.of(mixture, space) if isinstance(space, MixedSpace) else mixture
+
+    @property
+    def _candidates(self) -> Policies | None:
+        """All policies, where they are few enough to be a list and no time is an input."""
+        if self.settings.context:
+            return None
+        if isinstance(self.space, FiniteSpace):
+            return np.arange(self.space.size)
+        return self.space.listed if isinstance(self.space, MixedSpace) else None
+
+    def _embed(self) -> Callable[[Policies], Array] | None:
+        """What makes features of policies, where kernels see more than the policies themselves."""
         weighted = self._groups is not None and self._groups[0].constant_weights is None
-        embed: Callable[[Policies], Array] | None = None
-        if weighted or self.settings.context or self.space.embed is not None:
-            embed = lambda policies: self.features(policies, None)  # noqa: E731 - a function is never copied
-        self.model = DecomposedGP(*parts, embed=embed)
+        if weighted or self.settings.context or self.space.embed is not None or self.space.finite:
+            return lambda policies: self.features(policies, None)  # a function is never copied
+        return None
 
 
 def hallucinate(model: Any, policy: Any) -> None:
-    """Let a policy return its posterior mean: the variance falls, and the mean stays."""
+    """Let a policy return its posterior mean: the variance falls, the mean stays (all but, in a mixture)."""
     at = np.asarray([policy])
     model.observe(at, model.predict_groups(at)[0])

@@ -69,16 +69,11 @@ class History:
         return np.concatenate([told.Y for told in self._told])
 
     @property
-    def noise(self) -> Array | None:
-        """The mean noise variance of what was observed of each group (J,), where all of it stated one."""
-        noise = np.concatenate(
+    def noise(self) -> Array:
+        """Their noise variances (T, J), nan where none was stated."""
+        return np.concatenate(
             [np.full(told.Y.shape, np.nan) if told.noise is None else told.noise for told in self._told]
         )
-        known = np.isfinite(self.Y)
-        if np.isnan(noise[known]).any() or not known.any(axis=0).all():
-            return None
-        mean: Array = np.where(known, noise, 0.0).sum(axis=0) / known.sum(axis=0)
-        return mean
 
     @property
     def times(self) -> list[float]:

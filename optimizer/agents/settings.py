@@ -19,8 +19,9 @@ class AgentSettings:
     ----------
     prior : Prior, optional
         Priors of the groups, from which agents with aggregate feedback compose theirs. Without one, an agent
-        learns it from its own rounds: the first max(5, 2 d) of them are a Sobol design, and kernels are
-        learned anew whenever the number of observations has doubled.
+        learns it from its own rounds: the first max(5, 2 d) of them are a Sobol design, then kernels are
+        learned anew after every `tell` (above 50 observations, whenever they have grown by 2 %), and how
+        uncertain they are is part of what it believes; see `optimizer.prior.own_rounds`.
     kernel : {"composed", "own"}, default "composed"
         What `prior` is for an agent with aggregate feedback: priors of the groups, to be composed, or one of
         the composed values. Under a general composition it has to be the latter: no general g composes

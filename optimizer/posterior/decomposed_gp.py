@@ -27,6 +27,7 @@ from optimizer.posterior.inputs import (
     prior_mean_at,
     spread_means,
 )
+from optimizer.posterior.process_mixture import ProcessMixture
 
 
 class GroupGradients(NamedTuple):
@@ -91,7 +92,24 @@ class DecomposedGP:
         self.composition = composition
         self.embed = embed
         self.prior_means = spread_means(prior_means, J)
-        self.groups = [GaussianProcess(k, v) for k, v in zip(kernels, variances, strict=True)]
+        self.groups: list[GaussianProcess | ProcessMixture] = [
+            GaussianProcess(k, v) for k, v in zip(kernels, variances, strict=True)
+        ]
+
+    @classmethod
+    def of_mixtures(
+        cls,
+        groups: Sequence[tuple[Sequence[Kernel], ArrayLike, ArrayLike]],
+        composition: BaseComposition,
+        prior_means: PriorMean | Sequence[PriorMean] = 0.0,
+        *,
+        embed: Callable[[Array], Array] | None = None,
+    ) -> Self:
+        """The same with mixtures as groups: kernels (S), noise variances (S,) and weights (S,) each."""
+        most = [kernels[0] for kernels, _, _ in groups]
+        model = cls(most, np.zeros(len(groups)), composition, prior_means, embed=embed)
+        model.groups = [ProcessMixture(*group) for group in groups]
+        return model
 
     def observe(self, X: ArrayLike, Y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:
         """Add observations of all groups; nan skips that group's update only.
@@ -103,7 +121,7 @@ class DecomposedGP:
         Y : array_like of shape (n, J)
             y_j, one column a group, nan where missing.
         noise_variance : array_like of shape (n, J), optional
-            The variance of each observation; the groups' own unless given.
+            The variance of each observation; the groups' own unless given, and where it is nan.
         """
         X = self._policies(X)
         Y = as_observations(Y, len(X), len(self.groups))

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg.blas import dtrmm
+from scipy.linalg.blas import dtrmm, dtrmv
 from scipy.linalg.lapack import dtrtri, dtrtrs
 from sklearn.gaussian_process.kernels import Kernel
 
@@ -17,6 +17,9 @@ from optimizer.arrays import Array
 from optimizer.kernels.gradients import BoundKernel, bind, diag_and_gradient
 from optimizer.posterior.cholesky import safe_cholesky
 from optimizer.posterior.inputs import PriorMean, as_points, as_variances, stated_or_own
+
+KEEPS_INVERSE = 256
+"""From so many observations on L^-1 is extended with L: inverting it anew is dearer than all else."""
 
 
 class Gradients(NamedTuple):
@@ -60,6 +63,7 @@ class GaussianProcess:
         self.X = np.empty((0, 0))
         self.jitter = np.empty(0)
         self._factor = np.empty((0, 0))  # L, with room for more rows
+        self._inverse: Array | None = None  # L^-1, with room for more rows, from `KEEPS_INVERSE` rows on
         self._a = np.empty(0)
         self._prepared: _Prepared | None = None
 
@@ -88,7 +92,7 @@ class GaussianProcess:
         y : array_like of shape (n,)
             Observed values; rows with nan are left out.
         noise_variance : array_like of shape (n,) or float, optional
-            The variance of each observation; `self.noise_variance` unless given.
+            The variance of each observation; `self.noise_variance` unless given, and where it is nan.
 
         Raises
         ------
@@ -117,6 +121,8 @@ class GaussianProcess:
         self._make_room(T + n)
         self._factor[T : T + n, :T] = cross.T
         self._factor[T : T + n, T : T + n] = corner
+        if T + n >= KEEPS_INVERSE:
+            self._extend_inverse(T, cross, corner)
         residual = y - self.mean_prior(X) - cross.T @ self._a
         self._a = np.append(self._a, dtrtrs(corner, residual, lower=1)[0])
         self.X = np.vstack([self.X, X]) if T else X
@@ -134,6 +140,28 @@ class GaussianProcess:
             roomy = np.zeros((max(rows, 2 * len(self._factor), 16),) * 2)
             roomy[: len(self), : len(self)] = self.factor
             self._factor = roomy
+
+    def _extend_inverse(self, T: int, cross: Array, corner: Array) -> None:
+        """L^-1 of [[L, 0], [W^T, C]] is [[L^-1, 0], [-C^-1 W^T L^-1, C^-1]]: O(T^2) a row.
+
+        In column-major order, as BLAS reads it.
+        """
+        rows = T + len(corner)
+        if self._inverse is None:
+            self._inverse = np.zeros((int(1.25 * rows),) * 2, order="F")
+            self._inverse[:rows, :rows] = dtrtri(self._factor[:rows, :rows], lower=1)[0]
+            return
+        if rows > len(self._inverse):
+            roomy = np.zeros((int(1.25 * rows),) * 2, order="F")
+            roomy[:T, :T] = self._inverse[:T, :T]
+            self._inverse = roomy
+        own = dtrtri(corner, lower=1)[0]
+        self._inverse[T:rows, :T] = -own @ (cross.T @ self._inverse[:T, :T])
+        self._inverse[T:rows, T:rows] = own
+
+    def drawn(self, rng: np.random.Generator) -> Self:
+        """The process itself: nothing of its hyperparameters is uncertain (see `ProcessMixture.drawn`)."""
+        return self
 
     def predict(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance at points (n, p), each (n,); 0 <= variance <= prior variance."""
@@ -166,7 +194,7 @@ class GaussianProcess:
         prepared = self._prepare()
         K, pullback = prepared.kernel.value_and_pullback(X)
         V = self._solve(K.T)
-        U = dtrmm(1.0, prepared.inverse, V, lower=1, trans_a=1)
+        U = self._multiplied(prepared.inverse, V, transposed=1)
         return Gradients(
             self.mean_prior(X) + V.T @ self._a,
             np.maximum(diagonal - np.einsum("ti,ti->i", V, V), 0.0),
@@ -176,12 +204,21 @@ class GaussianProcess:
 
     def _solve(self, K: Array) -> Array:
         """L^-1 K for K (T, n)."""
-        V: Array = dtrmm(1.0, self._prepare().inverse, K, lower=1)
-        return V
+        return self._multiplied(self._prepare().inverse, K, transposed=0)
+
+    def _multiplied(self, inverse: Array, B: Array, transposed: int) -> Array:
+        """L^-1 B, or L^-T B, for B (T, n)."""
+        if self._inverse is not None and B.shape[1] == 1:  # of many rows: nearly twice as fast for one point
+            return np.asarray(dtrmv(inverse, B[:, 0], lower=1, trans=transposed))[:, None]
+        return np.asarray(dtrmm(1.0, inverse, B, lower=1, trans_a=transposed))
 
     def _prepare(self) -> "_Prepared":
         if self._prepared is None:
-            inverse = dtrtri(self.factor, lower=1)[0]
+            T = len(self)
+            if self._inverse is None:
+                inverse = dtrtri(self.factor, lower=1)[0]
+            else:
+                inverse = np.asfortranarray(self._inverse[:T, :T])
             alpha = dtrmm(1.0, inverse, self._a[:, None], lower=1, trans_a=1)[:, 0]
             self._prepared = _Prepared(inverse, alpha, bind(self.kernel, self.X))
         return self._prepared

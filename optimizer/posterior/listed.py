@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition
 from optimizer.composition.objective import Moments, Posterior
+from optimizer.posterior.candidate_mixture import CandidateMixture
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.inputs import PriorMean
 from optimizer.space.mixed_space import MixedSpace
@@ -45,7 +46,7 @@ class ListedPosterior:
     ) -> None:
         self.composition = composition
         self.space = space
-        self.rows = CandidatePosterior(
+        self.rows: CandidatePosterior | CandidateMixture = CandidatePosterior(
             kernels,
             noise_variances,
             composition,
@@ -53,6 +54,13 @@ class ListedPosterior:
             features=features,
             **options,
         )
+
+    @classmethod
+    def of(cls, rows: CandidateMixture, space: MixedSpace) -> Self:
+        """The same over a mixture whose candidates are the listed policies, and whose means are constants."""
+        listed = cls.__new__(cls)
+        listed.composition, listed.space, listed.rows = rows.composition, space, rows
+        return listed
 
     def observe(self, policies: Policies, Y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:
         """Add observations (n, J) at policies (n, d); nan skips that group's update only."""

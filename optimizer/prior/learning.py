@@ -1,94 +1,29 @@
-"""Learning a prior from samples: kernels by marginal likelihood, means from the samples themselves.
+"""Learning a prior from samples: kernels by marginal likelihood, means from the samples themselves."""
 
-Five samples of a function hardly tell its length scale, and the marginal likelihood alone then takes an
-extreme: a kernel that extrapolates far beyond all samples, and is sure of it. So hyperparameters have weak
-priors (`LOG_PRIORS`), which keep them at the scale of the samples until the samples know better.
-"""
-
-import warnings
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import (
-    RBF,
-    ConstantKernel,
-    Kernel,
-    Matern,
-    RationalQuadratic,
-    WhiteKernel,
-)
-from threadpoolctl import threadpool_limits
+from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
+from threadpoolctl import ThreadpoolController
 
 from optimizer.arrays import Array
-from optimizer.kernels.diffusion import DiffusionKernel, GraphLaplacian
-from optimizer.kernels.space_time import SpaceTimeKernel
 from optimizer.posterior.inputs import as_observations, as_points, as_variances
+from optimizer.prior.families import FAMILIES as FAMILIES
+from optimizer.prior.families import ON_GRAPH as ON_GRAPH
+from optimizer.prior.families import Family
+from optimizer.prior.hyperparameters import Group
 from optimizer.prior.prior import Prior
 
 if TYPE_CHECKING:
     import networkx as nx
 
-
-LOG_PRIORS: dict[str, tuple[float, float]] = {
-    # In units of the samples' spread: their variance, their noise variance.
-    "constant_value": (0.0, 1.0),
-    "noise_level": (-4.0, 2.0),
-    "alpha": (0.0, 1.5),
-    # On the normalised Laplacian.
-    "beta": (2.0, 2.0),
-}
-"""Mean and standard deviation of the logarithm of a hyperparameter."""
-
-SEARCH_POINTS = 200
-"""Restarts search on this many samples at most; the best of them is then refined on all samples."""
-
-FAMILIES: dict[str, Callable[[Array, tuple[float, float]], Kernel]] = {
-    "rbf": lambda scale, bounds: RBF(scale, bounds),
-    "matern-1/2": lambda scale, bounds: Matern(scale, bounds, nu=0.5),
-    "matern-3/2": lambda scale, bounds: Matern(scale, bounds, nu=1.5),
-    "matern-5/2": lambda scale, bounds: Matern(scale, bounds, nu=2.5),
-    # scikit-learn's rational quadratic has one length scale for all features.
-    "rq": lambda scale, bounds: RationalQuadratic(float(scale[0]), 1.0, bounds, (1e-2, 1e2)),
-}
-"""Kernel families by name, each from length scales (p,) and their bounds."""
-
-ON_GRAPH = "diffusion"
-"""The family that knows the graph: `optimizer.kernels.diffusion.DiffusionKernel`."""
-
-
-class MaximumAPosteriori(GaussianProcessRegressor):  # type: ignore[misc]
-    """scikit-learn's regressor, with the log density of the hyperparameters' priors added to the likelihood.
-
-    Length scales, in units of the features' spans, have the prior of Hvarfner, Hellsten & Nardi (2024):
-    log-normal with mean sqrt(2) + log(p) / 2 and standard deviation sqrt(3), so that more features mean
-    smoother functions.
-    """
-
-    def log_marginal_likelihood(
-        self, theta: Array | None = None, eval_gradient: bool = False, clone_kernel: bool = True
-    ) -> Any:
-        """Log marginal likelihood plus log prior of the hyperparameters theta, and its gradient."""
-        likelihood = super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
-        if theta is None:
-            return likelihood
-        features = self.X_train_.shape[1]
-        smooth = (np.sqrt(2) + 0.5 * np.log(features), np.sqrt(3))
-        moments = [
-            LOG_PRIORS.get(hyperparameter.name.split("__")[-1], smooth)
-            for hyperparameter in self.kernel_.hyperparameters
-            if not hyperparameter.fixed
-            for _ in range(hyperparameter.n_elements)
-        ]
-        mean, deviation = np.array(moments).T
-        z = (theta - mean) / deviation
-        if not eval_gradient:
-            return likelihood - 0.5 * float(z @ z)
-        return likelihood[0] - 0.5 * float(z @ z), likelihood[1] - z / deviation
+CONSTANT = 1e-12
+"""Samples whose spread is below this share of their size do not vary, but by rounding."""
 
 
 def learn_prior(
@@ -107,9 +42,8 @@ def learn_prior(
     """Prior of every group from samples: Y[:, j] ~ GP(mean of Y[:, j], amplitude * kernel) + noise.
 
     The log marginal likelihood, with weak priors of the hyperparameters where `kernel` names a family, is
-    maximised from `restarts` more starts than one (scikit-learn's `GaussianProcessRegressor`; Rasmussen &
-    Williams 2006, section 5.4). Features and outcomes are brought to unit scale for the optimiser only; what
-    is returned is in the samples' own units.
+    maximised from `restarts` more starts than one (Rasmussen & Williams 2006, section 5.4). Features and
+    outcomes are brought to unit scale for the optimiser only; what is returned is in the samples' own units.
 
     Parameters
     ----------
@@ -139,7 +73,8 @@ def learn_prior(
     Returns
     -------
     Prior
-        One kernel, noise variance and constant mean a group. A group that never varies gets variance zero.
+        One kernel, noise variance and constant mean a group. A group that does not vary in the samples
+        is not believed certain elsewhere: see `outcome_units`.
 
     Raises
     ------
@@ -150,17 +85,16 @@ def learn_prior(
     Y = np.asarray(Y, dtype=float)
     Y = as_observations(Y, len(X), Y.shape[1] if Y.ndim == 2 else 1)
     J = Y.shape[1]
-    if isinstance(kernel, str) and kernel not in (*FAMILIES, ON_GRAPH):
-        raise ValueError(f"unknown kernel family {kernel!r}; known are {', '.join((*FAMILIES, ON_GRAPH))}")
-    family = Family(kernel, graph, time) if isinstance(kernel, str) else None
-    known = None if noise_variances is None else as_variances(noise_variances, (J,))
+    family = Family(kernel, graph, time) if isinstance(kernel, str) else kernel
+    known = np.full(J, np.nan) if noise_variances is None else as_variances(noise_variances, (J,))
     observed = [np.isfinite(Y[:, j]) for j in range(J)]
     for j in range(J):
         if not observed[j].any():
             raise ValueError(f"group {j} has no sample to learn from")
+    units, varies = outcome_units([Y[rows, j] for j, rows in enumerate(observed)])
     tasks = (
         delayed(_learn_group)(
-            family or kernel, X[rows], Y[rows, j], None if known is None else float(known[j]), restarts, seed
+            family, X[rows], Y[rows, j], units[j], float(known[j]), restarts if varies[j] else None, seed
         )
         for j, rows in enumerate(observed)
     )
@@ -176,92 +110,49 @@ def learn_prior(
     )
 
 
-class Family:
-    """A kernel family on features of some kind: places or nodes of a graph, and perhaps the time after them.
+def outcome_units(samples: Sequence[Array]) -> tuple[list[float], list[bool]]:
+    """The unit of a group's outcomes, in which amplitude and noise have their priors; and whether it varies.
 
-    Parameters
-    ----------
-    name : str
-        One of `FAMILIES`, or "diffusion".
-    graph : networkx.Graph, optional
-        For "diffusion".
-    time : bool, default=False
-        Whether the last feature is the time.
+    It is the standard deviation of the group's samples. Samples that do not vary say nothing of how much the
+    group does elsewhere, and must not make it certain for ever: nothing is learned from them, and the unit is
+    the typical (median) one of the groups that vary, or the size of the value, whichever is smaller; 1 where
+    there is neither.
     """
-
-    def __init__(self, name: str, graph: "nx.Graph | None" = None, time: bool = False) -> None:
-        if name == ON_GRAPH and graph is None:
-            raise ValueError(f"the kernel family {name!r} needs a graph")
-        self.name = name
-        self.laplacian = GraphLaplacian.of(graph) if name == ON_GRAPH else None
-        self.time = time
-
-    def span(self, X: Array) -> Array:
-        """The unit of each feature (p,): its span, 1 for a node's number."""
-        span = np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
-        places = span[:-1] if self.time else span
-        if self.laplacian is not None:
-            places[:] = 1.0
-        elif self.name == "rq":  # one length scale for all features asks for one unit
-            places[:] = np.exp(np.mean(np.log(places)))
-        return span
-
-    def kernel(self, scale: Array, bounds: tuple[float, float]) -> Kernel:
-        """The kernel with length scales (p,), which have these bounds."""
-        if self.time:
-            over_time = Matern(float(scale[-1]), bounds, nu=1.5)
-            return SpaceTimeKernel(self._places(scale[:-1], bounds), over_time)
-        return self._places(scale, bounds)
-
-    def _places(self, scale: Array, bounds: tuple[float, float]) -> Kernel:
-        if self.laplacian is not None:
-            return DiffusionKernel(self.laplacian, 10.0)
-        return FAMILIES[self.name](scale, bounds)
+    spreads = np.array([float(np.std(y)) for y in samples])
+    sizes = np.array([float(np.abs(y).max()) for y in samples])
+    varies = spreads > CONSTANT * sizes
+    typical = float(np.median(spreads[varies])) if varies.any() else math.inf
+    small = np.minimum(np.where(sizes > 0, sizes, math.inf), typical)
+    fallback = np.where(np.isfinite(small), small, 1.0)
+    return np.where(varies, spreads, fallback).tolist(), varies.tolist()
 
 
 def _learn_group(
-    kernel: Family | Kernel, X: Array, y: Array, noise: float | None, restarts: int, seed: int
+    kernel: Family | Kernel, X: Array, y: Array, unit: float, noise: float, restarts: int | None, seed: int
 ) -> tuple[Kernel, float]:
-    own = not isinstance(kernel, Family)
-    span = np.ones(X.shape[1]) if own else kernel.span(X)
-    residual = y - y.mean()
-    spread = float(residual.std())
-    if spread <= 1e-14 * max(1.0, float(np.abs(y).max())):
-        base = kernel if own else kernel.kernel(span, (1e-5, 1e5))
-        return ConstantKernel(0.0, "fixed") * base, noise or 0.0
-    shape = kernel if own else kernel.kernel(np.full(X.shape[1], 0.5), (2e-2, 1e1))
-    free = ConstantKernel(1.0, (1e-2, 1e3)) * shape
-    if noise is None:
-        free = free + WhiteKernel(1e-2, (1e-8, 1e1))
-    # A noise far below the samples' spread only spoils the conditioning of the likelihood.
-    alpha = 1e-10 if noise is None else max(noise / spread**2, 1e-8)
-    scaled, values = X / span, residual / spread
-    rng = np.random.default_rng(seed)
-    some = rng.permutation(len(X))[:SEARCH_POINTS]
-    # The priors are about features in units of their spans: a kernel of the user's own has its own units.
-    regressor = GaussianProcessRegressor if own else MaximumAPosteriori
-    # One BLAS thread: the same rounding in every process, and faster than two at these sizes.
-    with warnings.catch_warnings(), threadpool_limits(1):
-        # A hyperparameter at its bound is an answer here: an irrelevant feature, or no noise.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        best = regressor(free, alpha=alpha, n_restarts_optimizer=restarts, random_state=seed).fit(
-            scaled[some], values[some]
-        )
-        if len(some) < len(X):
-            best = regressor(best.kernel_, alpha=alpha).fit(scaled, values)
-    learned = best.kernel_
-    if noise is None:
-        noise = float(learned.k2.noise_level) * spread**2
-        learned = learned.k1
-    shape = learned.k2 if own else _in_units(learned.k2, span)
-    return ConstantKernel(learned.k1.constant_value * spread**2) * shape, noise
+    """The kernel and the noise variance of a group; without `restarts` its samples teach nothing."""
+    span = kernel.span(X) if isinstance(kernel, Family) else np.ones(X.shape[1])
+    group = Group(kernel, X / span, (y - y.mean()) / unit, np.full(len(y), noise / unit**2))
+    if restarts is None:
+        theta, noise = group.default, (noise if np.isfinite(noise) else 0.0)
+    else:
+        rng = np.random.default_rng(seed)
+        starts = [group.default, *(group.random(rng) for _ in range(restarts))]
+        with one_thread():
+            theta = group.most_probable(starts, rng)
+    amplitude, inner, learned = group.split(theta)
+    if learned is not None and restarts is not None:
+        noise = learned * unit**2
+    family = kernel if isinstance(kernel, Family) else None
+    shape = family.in_units(inner, span) if family else kernel.clone_with_theta(inner)  # type: ignore[union-attr]
+    return ConstantKernel(amplitude * unit**2) * shape, noise
 
 
-def _in_units(kernel: Kernel, span: Array) -> Kernel:
-    """A kernel of features in units of their spans (p,), as one of the features themselves."""
-    if isinstance(kernel, SpaceTimeKernel):
-        return SpaceTimeKernel(_in_units(kernel.k1, span[:-1]), _in_units(kernel.k2, span[-1:]))
-    if isinstance(kernel, DiffusionKernel):
-        return kernel
-    scale = kernel.length_scale * (span if np.ndim(kernel.length_scale) else float(span[0]))
-    return kernel.clone_with_theta(kernel.theta).set_params(length_scale=scale)
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> Any:
+    """A context with one BLAS thread: the same rounding in every process, and faster at these sizes."""
+    return _threads().limit(limits=1)

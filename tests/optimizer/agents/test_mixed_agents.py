@@ -9,6 +9,7 @@ from optimizer.acquisition.exploration import ContinuousBeta, FiniteBeta, defaul
 from optimizer.agents.names import GP_AGENTS, make_agent
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import Composition
+from optimizer.posterior.candidate_mixture import CandidateMixture
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.listed import ListedPosterior
@@ -115,7 +116,10 @@ def test_the_posterior_of_a_list_is_the_one_that_predicts_anywhere(general):
 def test_small_spaces_use_kept_rows():
     agent, _ = told("d-gpucb", staff(), 8)
     assert isinstance(agent.belief.model, ListedPosterior)
-    assert isinstance(agent.belief.model.rows, CandidatePosterior)
+    assert isinstance(agent.belief.model.rows, CandidateMixture)  # its kernels are learned on the way
+    given = make_agent("d-gpucb", staff(), Composition(1), prior=Prior([RBF(1.0)], np.zeros(1), [0.0]))
+    assert isinstance(given.belief.model, ListedPosterior)
+    assert isinstance(given.belief.model.rows, CandidatePosterior)
 
 
 def test_beta_counts_policies_where_all_are_separate_and_choices_where_some_entries_are_real():
