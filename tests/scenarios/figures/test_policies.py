@@ -26,7 +26,7 @@ def study(tmp_path):
         )
         scenario = load(path)
         environment = clinic.Clinic(**scenario.environment.options)
-        nothing = [None] * 11
+        nothing = [None] * 12
         with Store(tmp_path / "c.sqlite", force=True) as store:
             store.set_meta(
                 {
