@@ -40,19 +40,16 @@ class Problem(Environment):
 
     objective_unit = ""
 
-    def __init__(self, levers, f, sense="minimize", limits=None, g=None):
+    def __init__(self, levers, f, sense="minimize", limits=None):
         labels = tuple(levers)
         self.policy_space = PolicySpace(
             labels, ("",) * len(labels), levers=list(levers.values()), constraint=limits
         )
-        self.f, self.g, self.sense = f, g, sense
+        self.f, self.sense = f, sense
         some = f(search_space_of(self.policy_space).sample(500, np.random.default_rng(0)))
         self.groups = tuple(f"group {j}" for j in range(some.shape[1]))
         self.group_units = ("",) * len(self.groups)
         self.deviations = NOISE * some.std(axis=0)
-        if g is not None:
-            self.compose = lambda outcomes, policies: g(np.asarray(outcomes))
-            self.weights = lambda policies: None
 
     def expected(self, policies):
         return self.f(self.policy_space.resolve(policies))
@@ -60,6 +57,16 @@ class Problem(Environment):
     def step(self, policy):
         x = self.policy_space.check(policy)
         return Outcomes(self.f(x[None])[0] + self.rng.normal(0, self.deviations))
+
+
+class WorstProblem(Problem):
+    """The same, where the largest outcome is the objective."""
+
+    def compose(self, outcomes, policies):
+        return np.asarray(outcomes).max(axis=-1)
+
+    def weights(self, policies):
+        return None
 
 
 def search_space_of(space):
@@ -108,7 +115,7 @@ def worst():
     a = np.array([3.0, 7, 12, 5])
     levers = {f"desk {j}": Whole(0, 8) for j in range(4)}
     limits = LinearConstraint(np.ones(4), -np.inf, 16)
-    return Problem(levers, lambda x: a / (x + 1), limits=limits, g=lambda y: y.max(axis=-1))
+    return WorstProblem(levers, lambda x: a / (x + 1), limits=limits)
 
 
 def vessel():
