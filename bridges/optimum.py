@@ -7,8 +7,8 @@ import numpy as np
 
 from bridges.feedback import search_space
 from optimizer.arrays import Array
+from optimizer.space.bounded_space import BoundedSpace
 from optimizer.space.feasible_gradient import feasible_differences
-from optimizer.space.search_space import BoundedSpace
 from simulators.contract.environment import Environment
 
 POINTS, STARTS = 4096, 12

@@ -31,7 +31,8 @@ from optimizer.kernels.composed import compose_kernels, joined_features
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.inputs import as_points, as_variances
 from optimizer.prior.prior import Prior
-from optimizer.space.search_space import FiniteSpace, SearchSpace
+from optimizer.space.finite_space import FiniteSpace
+from optimizer.space.search_space import SearchSpace
 
 GREEDY_SHARE = 1 - np.exp(-1)
 """Greedy reaches at least this share of the best value (Nemhauser, Wolsey & Fisher 1978)."""

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.arrays import Array, Policies
+from optimizer.space.bounded_space import BoundedSpace
 from optimizer.space.mixed_space import MixedSpace
-from optimizer.space.search_space import BoundedSpace, SearchSpace
+from optimizer.space.search_space import SearchSpace
 from simulators.contract.projection import project_on_steps
 
 SAME = 1e-9

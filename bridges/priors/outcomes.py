@@ -18,8 +18,8 @@ from bridges.feedback import search_space
 from optimizer.arrays import Array
 from optimizer.prior.prior import Prior
 from optimizer.regression.base import ShiftedMean
+from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
-from optimizer.space.search_space import FiniteSpace
 from simulators.contract.environment import Environment
 from simulators.contract.levers import OneOf
 from simulators.contract.policy_space import PolicySpace

@@ -5,8 +5,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
-from optimizer.space.search_space import FiniteSpace, SearchSpace
+from optimizer.space.search_space import SearchSpace
 
 LOG_ZETA_2 = np.log(np.pi**2 / 6)
 

@@ -8,8 +8,8 @@ from optimizer.acquisition.acquisition import Acquisition
 from optimizer.acquisition.draws import joint_draw
 from optimizer.acquisition.search import Search
 from optimizer.arrays import Policies
+from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
-from optimizer.space.search_space import FiniteSpace
 
 POINTS = 500
 """How many random policies of a bounded space are drawn together."""

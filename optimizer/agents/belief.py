@@ -31,8 +31,9 @@ from optimizer.posterior.listed import ListedPosterior, means_of_rows
 from optimizer.prior.mixture import PriorMixture
 from optimizer.prior.own_rounds import OwnRounds
 from optimizer.prior.prior import Prior
+from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
-from optimizer.space.search_space import FiniteSpace, SearchSpace
+from optimizer.space.search_space import SearchSpace
 
 log = logging.getLogger("policyloop")
 

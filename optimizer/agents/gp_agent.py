@@ -29,7 +29,8 @@ from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import credible_interval
 from optimizer.posterior.inputs import as_observations
-from optimizer.space.search_space import FiniteSpace, SearchSpace
+from optimizer.space.finite_space import FiniteSpace
+from optimizer.space.search_space import SearchSpace
 
 KNOWN = 1e-8
 """Share of the prior variance below which a candidate counts as known exactly."""

@@ -18,9 +18,9 @@ from optimizer.space.local_search import Value, ValueAndGradient, apart, highest
 if TYPE_CHECKING:
     from optimizer.space.mixed_space import MixedSpace
 
-CLIMBERS, KEPT = 8, 4
+CLIMBERS, KEPT = 6, 3
 """Policies that move at first, and after the first move."""
-MOVES, ROUGH = 12, 4
+MOVES, ROUGH = 12, 3
 """Moves at most; and where real entries follow by gradients."""
 FINISHED = 2
 """Choices of all that is not real for which the real entries are searched by gradients."""

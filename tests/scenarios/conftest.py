@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from scipy.optimize import Bounds
 
 import simulators
@@ -130,6 +131,8 @@ def faulty(scenario_file, monkeypatch) -> Callable[..., Path]:
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.syspath_prepend(str(FAULTY))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(FAULTY), str(ROOT))))
+    # Worker processes of an earlier test would be used again, and do not know the environment.
+    get_reusable_executor().shutdown(wait=True)
     simulators.register("faulty", "faulty_world:Faulty")
 
     def write(limits: str = "", head: str = "", **changes: object) -> Path:
