@@ -1,7 +1,7 @@
 """Where an agent may look for its next policy: what is feasible, how it is sampled, where the best is.
 
-Its kinds are in `finite_space` (candidates), `bounded_space` (real numbers) and `mixed_space` (whole numbers and
-categories as well).
+Its kinds are in `finite_space` (candidates), `bounded_space` (real numbers) and `mixed_space` (also whole
+numbers and categories).
 """
 
 from __future__ import annotations
