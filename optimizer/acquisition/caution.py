@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from optimizer.acquisition.feasibility import Feasibility
 from optimizer.arrays import Array, Policies
+from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.search_space import SearchSpace
 
 ASKED, RECOMMENDED = 0.8, 0.9
@@ -55,15 +56,10 @@ class Caution:
     @cached_property
     def _seen(self) -> Policies:
         """Policies that stand for the space."""
-        if self.space.finite:
-            return self.space.sample(1, np.random.default_rng(0)) if not len(self._rows) else self._rows
+        if isinstance(self.space, FiniteSpace):
+            return self.space.rows
         random = self.space.sample(POINTS, np.random.default_rng(0))
         return np.concatenate([random, self.worked]) if len(self.worked) else random
-
-    @cached_property
-    def _rows(self) -> Policies:
-        rows: Policies = getattr(self.space, "rows", np.empty(0, dtype=np.int64))
-        return rows
 
     @cached_property
     def level(self) -> float:

@@ -91,9 +91,10 @@ class Search:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`."""
         if self.space.finite:
             return self.space.maximise(self.restricted(value))[0]
-        value = self.among_others(value)
         if self.caution is not None:
             value, value_and_gradient = self.caution.priced(value, value_and_gradient)
+        # Last: a price is made of the range of values, in which those of taken policies have no place.
+        value = self.among_others(value)
         return self.space.maximise(value, value_and_gradient, self.rng(), extra=self.leaders())[0]
 
     def restricted(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:

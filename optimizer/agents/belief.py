@@ -260,19 +260,18 @@ class Belief:
         """Begin anew from a prior, with no observation."""
         self.prior = prior
         parts = prior.kernels, prior.noise_variances, self.composition, prior.means
-        if isinstance(self.space, FiniteSpace) and not self.settings.context:
-            features = self.features(np.arange(self.space.size), None)
-            self.draws = CandidateDraws(prior, features) if self._drawing else None
-            self.model = CandidatePosterior(*parts, features=features, storage=self.settings.storage)
+        space, rows = self.space, self._candidates
+        if rows is None:
+            self.model = DecomposedGP(*parts, embed=self._embed())
             return
-        space = self.space
-        if isinstance(space, MixedSpace) and space.listed is not None and not self.settings.context:
-            features, storage = self.features(space.listed, None), self.settings.storage
+        features, storage = self.features(rows, None), self.settings.storage
+        if isinstance(space, MixedSpace):
             self.model = ListedPosterior(*parts, space=space, features=features, storage=storage)
-            if self._drawing:
-                self.draws = CandidateDraws(replace(prior, means=means_of_rows(prior.means, space)), features)
-            return
-        self.model = DecomposedGP(*parts, embed=self._embed())
+            prior = replace(prior, means=means_of_rows(prior.means, space))
+        else:
+            self.model = CandidatePosterior(*parts, features=features, storage=storage)
+        if self._drawing:
+            self.draws = CandidateDraws(prior, features)
 
     def _form_mixture(self, prior: PriorMixture) -> None:
         """Begin anew from a prior whose hyperparameters are uncertain; one component is `_form`'s."""

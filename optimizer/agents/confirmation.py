@@ -79,9 +79,8 @@ class Confirming(Agent):
         self.leaders: list[Any] = []
         self._tries = rounds - self.first
         self._targets = stages(self._tries)
-        self._told: list[
-            tuple[Any, float]
-        ] = []  # composed values: of what was observed before, then the rest
+        # Policies and composed values: of what was observed before, and of the tries that confirm.
+        self._told: list[tuple[Any, float]] = []
         self._since: list[tuple[Any, float]] = []
 
     def ask(self, n: int = 1, context: Any = None) -> Policies:

@@ -139,8 +139,7 @@ class MixedSpace(SearchSpace, kind="mixed"):
         x = self.resolve(policies)
         if not np.isfinite(x).all():
             raise ValueError("policies must be finite, but hold nan or inf")
-        off = np.abs(x - self.snap(x)) > TOLERANCE * np.maximum(1.0, np.abs(x))
-        for i, j in np.argwhere(off)[:1]:
+        for i, j in np.argwhere(self._off_steps(x))[:1]:
             raise ValueError(f"entry {j} of a policy is {x[i, j]:g}, which is between its steps")
         return self.snap(x)
 
@@ -155,8 +154,12 @@ class MixedSpace(SearchSpace, kind="mixed"):
         inside = within(x, self.lower, self.upper)
         if len(self.matrix):
             inside &= within(x @ self.matrix.T, self.row_lower, self.row_upper)
-        off = np.abs(x - self.snap(x)) > TOLERANCE * np.maximum(1.0, np.abs(x))
-        return np.asarray(inside & ~off.any(axis=1))
+        return np.asarray(inside & ~self._off_steps(x).any(axis=1))
+
+    def _off_steps(self, x: Array) -> NDArray[np.bool_]:
+        """Which entries of points (n, d) lie between steps."""
+        off: NDArray[np.bool_] = np.abs(x - self.snap(x)) > TOLERANCE * np.maximum(1.0, np.abs(x))
+        return off
 
     def snap(self, x: Array) -> Array:
         """Points (n, d), every entry with a step on the nearest of its values."""
@@ -335,10 +338,10 @@ class MixedSpace(SearchSpace, kind="mixed"):
         entry. Under a constraint also one such change that another entry takes back.
         """
         n, m = len(policies), len(self._moves)
-        near = self.moved(np.repeat(policies, m, axis=0), np.tile(self._moves, (n, 1)))
-        x, feasible = self.settle(near)
-        feasible &= (x != np.repeat(policies, m, axis=0)).any(axis=1)
-        return np.repeat(np.arange(n), m)[feasible], x[feasible]
+        owner = np.repeat(np.arange(n), m)
+        x, feasible = self.settle(self.moved(policies[owner], np.tile(self._moves, (n, 1))))
+        feasible &= (x != policies[owner]).any(axis=1)
+        return owner[feasible], x[feasible]
 
     def maximise(
         self,

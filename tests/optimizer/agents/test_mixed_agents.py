@@ -6,6 +6,7 @@ from scipy.optimize import Bounds, LinearConstraint
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from optimizer.acquisition.exploration import ContinuousBeta, FiniteBeta, default_exploration
+from optimizer.acquisition.search import Search
 from optimizer.agents.names import GP_AGENTS, make_agent
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import Composition
@@ -150,3 +151,35 @@ def test_a_category_that_matters_is_found(name):
         agent.tell(x, y[:, None] if agent.feedback == "decomposed" else y)
     best = agent.recommend().policy
     assert best[0] == 2 and best[1] == pytest.approx(0.4, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["d-gpucb", "d-ei", "d-ts"])
+@pytest.mark.parametrize("levels", [8, 12])  # a list of candidates, and too many for one
+def test_a_batch_after_failures_has_no_policy_twice_and_keeps_to_what_works(name, levels):
+    space = SearchSpace(Bounds(np.zeros(3), np.full(3, levels - 1.0)), steps=np.ones(3))
+    agent = make_agent(name, space, Composition(2), seed=2)
+    for _ in range(14):
+        x = agent.ask()
+        agent.tell(x, np.where(x[:, :1] > 0.7 * levels, np.nan, outcomes(x / levels)))
+    assert agent.belief.history.failures
+    batch = agent.ask(8)
+    assert len(np.unique(batch, axis=0)) == 8
+    assert (batch[:, 0] > 0.7 * levels).sum() <= 2
+
+
+def test_what_a_failure_may_cost_does_not_depend_on_what_the_batch_has_taken():
+    space, seen = staff(), []
+
+    class Price:
+        def priced(self, value, value_and_gradient):
+            seen.append(value(space.listed))
+            return value, value_and_gradient
+
+    best = space.listed[np.argmax(space.listed[:, 0])]
+    search = Search(
+        space, None, lambda: np.empty((0, 3)), 1.0, lambda: np.random.default_rng(0), lambda x: 1.0,
+        taken=[best], caution=Price(),
+    )  # fmt: skip
+    chosen = search.maximise(lambda x: x[:, 0], None)
+    np.testing.assert_array_equal(seen[0], space.listed[:, 0])
+    assert chosen[0] == best[0] and (chosen != best).any()
