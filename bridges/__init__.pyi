@@ -15,6 +15,7 @@ from .feedback import current_policy as current_policy
 from .feedback import is_general as is_general
 from .feedback import search_space as search_space
 from .loop import Loop as Loop
+from .loop import Parted as Parted
 from .loop import Round as Round
 from .loop import moment as moment
 from .optimum import Optimum as Optimum

@@ -1,7 +1,7 @@
 """The loop that joins one agent to one environment, a record a round."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Steps, Taken, checked
 from optimizer.agents.agent import Agent
 from optimizer.arrays import Array, Policies
+from optimizer.prior.learned import Learned
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, StepLost
 
@@ -39,6 +40,8 @@ class Round:
         Observed composed value; nan unless every group was observed.
     expected : float
         Noise-free composed value; nan where unknown.
+    expected_outcomes : ndarray of shape (J,) or None
+        Noise-free outcomes, where known.
     regret : float
         Instantaneous regret, noise-free, not negative at an optimum; nan where unknown. In a living world
         against the best policy of the moment.
@@ -52,6 +55,8 @@ class Round:
         was stopped at a limit or its process was killed.
     error : str
         Why nothing was observed.
+    info : mapping
+        What the simulator says of its step besides (`Outcomes.info`).
     """
 
     round: int
@@ -61,16 +66,33 @@ class Round:
     noise_variance: Array | None
     objective: float
     expected: float
+    expected_outcomes: Array | None
     regret: float
     seconds: float
     step_seconds: float
     status: Status
     error: str = ""
+    info: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def asked(self) -> Any:
         """The policy as agents and environments speak of it: its row in a finite space, else its entries."""
         return self.policy if self.row is None else self.row
+
+
+SAME = 1e-6
+"""How far two policies may differ, as a share of their entries, and be the same on another run."""
+
+
+class Parted(ValueError):
+    """A stored round is not what the agent asks for now."""
+
+    def __init__(self, number: int, stored: str, asked: str) -> None:
+        super().__init__(number, stored, asked)
+        self.round, self.stored, self.asked = number, stored, asked
+
+    def __str__(self) -> str:
+        return f"round {self.round} is stored with policy {self.stored}, but the agent asks for {self.asked}"
 
 
 class Loop:
@@ -94,6 +116,11 @@ class Loop:
         Rounds that the agent is asked for together, before it is told any of them.
     steps : Steps, optional
         Who takes the steps; default: the environment itself, one by one. Outcomes must not depend on it.
+
+    Attributes
+    ----------
+    learned : (int, Learned) or None
+        What the agent has learned last of its priors, from its own rounds up to this one.
 
     Raises
     ------
@@ -123,8 +150,15 @@ class Loop:
         self.optimum = optimum
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
+        self.learned: tuple[int, Learned] | None = None
 
-    def run(self, rounds: int, history: Sequence[Round] = ()) -> Iterator[Round]:
+    def run(
+        self,
+        rounds: int,
+        history: Sequence[Round] = (),
+        learned: Mapping[int, Learned] | None = None,
+        compare: bool = False,
+    ) -> Iterator[Round]:
         """Run up to round `rounds`, and yield each round as it ends.
 
         Parameters
@@ -134,17 +168,37 @@ class Loop:
         history : sequence of Round, optional
             Rounds that were run before: the agent is told them again, and goes on as if it had never stopped.
             Of the last batch any may be missing. An environment with memory takes their steps again.
+        learned : mapping of int to Learned, optional
+            What the agent had `learned` after some of these rounds, by their numbers: it goes on from there
+            without learning again. The latest is used from which all is known that `compare` asks for.
+        compare : bool, default False
+            Ask the agent for the last batch of the history again, and compare.
+
+        Raises
+        ------
+        Parted
+            The agent would not have asked for a policy of the history, within 1e-6 of its range.
         """
         if self.environment.has_memory:
             self.environment.reset(as_int(child(self.seed, 0)))
         past = {one.round: one for one in history}
-        for start in range(1, rounds + 1, self.parallel):
-            whole = range(start, start + self.parallel)
-            if all(t in past for t in whole):
-                for t in whole:
-                    self._replay(past[t])
-            else:
-                yield from self._batch(whole, rounds, past)
+        batches = [range(t, t + self.parallel) for t in range(1, rounds + 1, self.parallel)]
+        told = [whole for whole in batches if all(t in past for t in whole)]
+        known = {t: one for t, one in (learned or {}).items() if t in past}
+        if compare and told:
+            known = {t: one for t, one in known.items() if t < told[-1].start}
+        recalled = max(known, default=0)
+        if recalled:
+            self.agent.postpone()
+        for whole in told:
+            if compare and whole == told[-1]:
+                self._compare(self._policies(whole, self.environment.context), past)
+            for t in whole:
+                self._replay(past[t])
+                if t == recalled:
+                    self.agent.recall(known[t])
+        for whole in batches[len(told) :]:
+            yield from self._batch(whole, rounds, past, compare)
 
     def _replay(self, past: Round) -> None:
         context = self.environment.context
@@ -153,7 +207,18 @@ class Loop:
                 pass
         self._tell(past, context)
 
-    def _batch(self, whole: range, rounds: int, past: Mapping[int, Round]) -> Iterator[Round]:
+    def _compare(self, policies: Mapping[int, Any], past: Mapping[int, Round]) -> None:
+        """Check that an agent asks for what it asked for before."""
+        space = self.environment.policy_space
+        for t, policy in policies.items():
+            if t not in past:
+                continue
+            before, now = past[t].policy, space.resolve(np.asarray([policy]))[0]
+            reach = np.maximum(np.abs(before), np.abs(now))
+            if (np.abs(before - now) > SAME * np.maximum(reach, 1e-3)).any():
+                raise Parted(t, self._text(past[t].asked), self._text(policy))
+
+    def _batch(self, whole: range, rounds: int, past: Mapping[int, Round], compare: bool) -> Iterator[Round]:
         """Take those steps of a batch that are missing, then tell the agent all of them, in order.
 
         The last of them is yielded after the telling, whose time it bears.
@@ -163,6 +228,8 @@ class Loop:
         context = self.environment.context
         start = perf_counter()
         policies = self._policies(whole, context) if missing else {}
+        if compare:
+            self._compare(policies, past)
         share = (perf_counter() - start) / max(len(missing), 1)
         # Before the step: a living world is another one after it.
         expected = {t: self._expected(policies[t]) for t in missing}
@@ -178,7 +245,10 @@ class Loop:
                 yield last
         start = perf_counter()
         for t in numbers:
+            before = self._known
             self._tell(ended[t], context)
+            if self._known is not None and self._known is not before:
+                self.learned = t, self._known
         if last is not None:
             yield replace(last, seconds=share + perf_counter() - start)
 
@@ -193,13 +263,20 @@ class Loop:
         return dict(zip(whole, chosen, strict=True))
 
     def _round(
-        self, t: int, policy: Any, taken: Taken, expected: float, optimum: Optimum | None, seconds: float
+        self,
+        t: int,
+        policy: Any,
+        taken: Taken,
+        expected: Array | None,
+        optimum: Optimum | None,
+        seconds: float,
     ) -> Round:
         """The record of a step that has ended."""
         outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
         missing = np.isnan(outcomes.values)
         gone = isinstance(taken.outcomes, StepLost | MemoryError)
         space, sign = self.environment.policy_space, self.environment.sign
+        value = float("nan") if expected is None else self._compose(expected, policy)
         return Round(
             round=t,
             policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
@@ -207,12 +284,14 @@ class Loop:
             outcomes=outcomes.values,
             noise_variance=outcomes.noise_variance,
             objective=self._compose(outcomes.values, policy),
-            expected=expected,
-            regret=float("nan") if optimum is None else sign * (optimum.value - expected),
+            expected=value,
+            expected_outcomes=expected,
+            regret=float("nan") if optimum is None else sign * (optimum.value - value),
             seconds=seconds,
             step_seconds=taken.seconds,
             status=("lost" if gone else "failed") if missing.all() else "partial" if missing.any() else "ok",
             error=error,
+            info=outcomes.info or {},
         )
 
     def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, str]:
@@ -248,19 +327,25 @@ class Loop:
             return
         self.agent.tell(np.asarray([one.asked]), values, noise, **moment(context))
 
+    @property
+    def _known(self) -> Learned | None:
+        return self.agent.learned if isinstance(self.agent, Agent) else None
+
     def _compose(self, values: Array, policy: Any) -> float:
         if np.isnan(values).any():
             return float("nan")
         return float(np.asarray(self.environment.compose(values[None], np.asarray([policy])))[0])
 
-    def _expected(self, policy: Any) -> float:
+    def _expected(self, policy: Any) -> Array | None:
+        """Noise-free outcomes (J,); None where unknown."""
         if self.environment.has_memory and not self.environment.lives:
-            return float("nan")
+            return None
         try:
             outcomes = self.environment.expected(np.asarray([policy]))
         except NotImplementedError:
-            return float("nan")
-        return self._compose(np.asarray(outcomes, dtype=float)[0], policy)
+            return None
+        found: Array = np.asarray(outcomes, dtype=float)[0]
+        return found
 
 
 def moment(context: float | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from .acquisition.exploration import default_exploration as default_exploration
 from .acquisition.improvement import ExpectedImprovement as ExpectedImprovement
 from .acquisition.probability import ProbabilityOfImprovement as ProbabilityOfImprovement
 from .acquisition.ucb import UCB as UCB
+from .agents.agent import AGENT_VERSION as AGENT_VERSION
 from .agents.agent import Agent as Agent
 from .agents.agent import Recommendation as Recommendation
 from .agents.names import GP_AGENTS as GP_AGENTS

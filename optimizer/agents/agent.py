@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.arrays import Array, Policies
+from optimizer.prior.learned import Learned
 from optimizer.space.search_space import SearchSpace
 
 Feedback = Literal["decomposed", "aggregate"]
+
+AGENT_VERSION = 2
+"""Raised whenever an agent asks for another policy than before after the same observations."""
 
 CREDIBLE = 1.959963984540054
 """Half width of a 95 % credible interval, in posterior standard deviations."""
@@ -137,6 +141,20 @@ class Agent(ABC):
             self.tell(policies, observations)
         else:
             self.tell(policies, observations, context=context)
+
+    @property
+    def learned(self) -> Learned | None:
+        """What it has learned last of its priors from its own rounds; None where it does not, or not yet."""
+        return None
+
+    def postpone(self) -> None:  # noqa: B027 - most agents have nothing to postpone
+        """Only remember what is told from here on, until `recall` says what was learned of it."""
+
+    def recall(self, learned: Learned) -> None:  # noqa: B027
+        """Go on as if it had just learned, from all that it was told, what another agent like it has learned.
+
+        What its `learned` was then; ValueError where that cannot be of an agent like this one.
+        """
 
     def rng(self, pending: int = 0) -> np.random.Generator:
         """Randomness of the coming round, from the seed, the rounds told, and the policies not told yet."""

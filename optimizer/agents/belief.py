@@ -4,7 +4,6 @@ Time is an input of the kernels where the world lives on while it is asked: an o
 the coming hour. Whoever asks what is believed says of which time.
 """
 
-import copy
 import logging
 import math
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.inputs import as_variances, prior_mean_at, stated_or_own
 from optimizer.posterior.listed import ListedPosterior, means_of_rows
+from optimizer.prior.learned import Learned
 from optimizer.prior.mixture import PriorMixture
 from optimizer.prior.own_rounds import OwnRounds
 from optimizer.prior.prior import Prior
@@ -95,7 +95,7 @@ class Belief:
         self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
         prior = settings.prior
         self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
-        self._learned: PriorMixture | None = None  # the last one
+        self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
         self._said = False
         self._lost: list[Array] = []  # policies of the unit box whose step was lost
@@ -180,30 +180,62 @@ class Belief:
     def observe(self, told: Told) -> None:
         """The Bayesian update of every group (Algorithm 2, line 7); what learns its prior learns it anew."""
         self.history.add(told)
-        before = copy.deepcopy(self.own), self._learned
+        before = self.learned
         try:
             self._learn_from(told)
         except Exception:
             self.history.forget()
-            self.own, self._learned = before
+            if self.own is not None:
+                self.own.last = before
             self._rebuild()
             raise
         self._say_what_is_missing()
 
-    def _rebuild(self) -> None:
-        """The posterior of all that was told: an update that failed may have reached some groups only."""
-        if self._learned is not None:
-            self._form_mixture(self._learned)
+    @property
+    def learned(self) -> Learned | None:
+        """What was learned last from the agent's own rounds; None where nothing was."""
+        return self.own.last if self.own is not None else None
+
+    def postpone(self) -> None:
+        """Only remember what is told, until `recall` says what was learned of it."""
+        self._postponed = self.own is not None
+
+    def recall(self, learned: Learned) -> None:
+        """Take over what was learned of all that was told; ValueError where it cannot be of this belief."""
+        if self.own is None or learned.family != self.own.family.name:
+            raise ValueError(
+                f"what was learned is of the kernel family {learned.family}, and not of this agent"
+            )
+        if len(learned.groups) != self.history.Y.shape[1]:
+            raise ValueError(f"what was learned is of {len(learned.groups)} groups, and not of this agent")
+        self._postponed, self.own.last = False, learned
+        self._rebuild(together=True)
+
+    def _rebuild(self, *, together: bool = False) -> None:
+        """The posterior of all that was told, one by one or `together`, as where it was just learned from."""
+        if self.learned is not None:
+            self._form_mixture(self.learned.mixture())
         elif self.own is not None:
             self.prior = self.model = self.draws = None
         elif self.prior is not None:
             self._form(self.prior)
-        for each in self.history if self.model is not None else ():
+        if self.model is None:
+            return
+        told = self.history
+        if together and not self.settings.context:
+            self._update(Told(told.policies, told.Y, told.noise, None))
+            return
+        for each in told:
             self._update(each)
 
     def _say_what_is_missing(self) -> None:
         """Say once of which groups too little was observed to learn from, where an agent waits for them."""
-        if self._said or self.prior is not None or len(self.history.observed) < 2 * self.design_size:
+        if (
+            self._said
+            or self._postponed
+            or self.prior is not None
+            or len(self.history.observed) < 2 * self.design_size
+        ):
             return
         counts = np.isfinite(self.history.Y).sum(axis=0)
         groups = ", ".join(f"{j} ({count} times)" for j, count in enumerate(counts.tolist()) if count < 2)
@@ -218,6 +250,8 @@ class Belief:
 
     def _learn_from(self, told: Told) -> None:
         """Update every group, or learn its prior anew where it is time."""
+        if self._postponed:
+            return
         if self.own is None:
             self._update(told)
             return
@@ -242,13 +276,8 @@ class Belief:
         told = self.history
         rows = self._candidates
         room = math.inf if rows is None else KEPT_NUMBERS / (told.Y.size * len(rows))
-        self._learned = self.own.learn(X, told.Y, told.noise, surprised=surprised, room=room)
-        self._form_mixture(self._learned)
-        if self.settings.context:
-            for each in told:
-                self._update(each)
-        else:
-            self._update(Told(told.policies, told.Y, told.noise, None))
+        self.own.learn(X, told.Y, told.noise, surprised=surprised, room=room)
+        self._rebuild(together=True)
 
     def _update(self, told: Told) -> None:
         self.at(told.time).observe(told.policies, told.Y, told.noise)

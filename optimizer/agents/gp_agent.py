@@ -29,6 +29,7 @@ from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import credible_interval
 from optimizer.posterior.inputs import as_observations
+from optimizer.prior.learned import Learned
 from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.search_space import SearchSpace
 
@@ -162,6 +163,19 @@ class GPAgent(Agent):
         self.belief.observe(told)
         self.rounds += len(policies)
         self.note_observed(policies[complete], objective)
+
+    @property
+    def learned(self) -> Learned | None:
+        """See `Agent.learned`."""
+        return self.belief.learned
+
+    def postpone(self) -> None:
+        """See `Agent.postpone`."""
+        self.belief.postpone()
+
+    def recall(self, learned: Learned) -> None:
+        """See `Agent.recall`."""
+        self.belief.recall(learned)
 
     def _design(self, t: int, n: int, waiting: list[Any]) -> Policies:
         """The n policies of a Sobol design from the t-th on, or before, that are not told and not waiting."""

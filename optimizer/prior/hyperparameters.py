@@ -112,8 +112,8 @@ class Group:
         self._kernel = kernel
         self._data = X, y, np.maximum(noise, LEAST_NOISE)
         self._mean_variance = mean_variance
-        self._learns = bool(np.isnan(noise).any())
-        learns = [True] if self._learns else []
+        self.learns_noise = bool(np.isnan(noise).any())
+        learns = [True] if self.learns_noise else []
         inner_bounds = np.reshape(self._kernel.bounds, (-1, 2))
         self.bounds = np.vstack([np.log(AMPLITUDES), inner_bounds, *[np.log(NOISES) for _ in learns]])
         self.default = np.array([0.0, *self._kernel.theta, *[math.log(1e-2) for _ in learns]])
@@ -132,7 +132,7 @@ class Group:
     def split(self, theta: Array) -> tuple[float, Array, float | None]:
         """The amplitude, the logarithms of the kernel's hyperparameters, and the noise variance if any."""
         amplitude = float(np.exp(theta[0]))
-        if self._learns:
+        if self.learns_noise:
             return amplitude, theta[1:-1], float(np.exp(theta[-1]))
         return amplitude, theta[1:], None
 
@@ -146,7 +146,7 @@ class Group:
     def unlearned(self) -> Array:
         """What is believed after samples that do not vary: the middle of the priors, without noise."""
         theta: Array = self.means.copy()
-        if self._learns:
+        if self.learns_noise:
             theta[-1] = math.log(LEAST_NOISE)
         return theta
 
@@ -155,7 +155,7 @@ class Group:
         z = rng.standard_normal(((S + 1) // 2, len(self.means)))
         thetas = self.unlearned + np.concatenate([z, -z])[:S] * self.deviations * (S > 1)
         thetas = np.clip(thetas, *self.bounds.T)
-        if self._learns:
+        if self.learns_noise:
             thetas[:, -1] = math.log(LEAST_NOISE)
         return Draws(thetas, np.full(S, 1 / S))
 

@@ -16,20 +16,15 @@ import math
 from functools import cached_property
 
 import numpy as np
-from sklearn.gaussian_process.kernels import ConstantKernel
 
 from optimizer.arrays import Array
 from optimizer.prior.families import ON_GRAPH, Family
-from optimizer.prior.hyperparameters import Draws, Group, LengthPrior
+from optimizer.prior.hyperparameters import Group, LengthPrior
+from optimizer.prior.learned import MEAN_VARIANCE, Learned, LearnedGroup
 from optimizer.prior.learning import one_thread, outcome_units
-from optimizer.prior.mixture import PriorMixture
-from optimizer.prior.prior import Prior
 
 LENGTH = LengthPrior(math.log(0.35), 1.0)
 """Shorter than for samples, so that data have to show how far one may extrapolate: docs/calibration.md."""
-
-MEAN_VARIANCE = 1.0
-"""Prior variance of the constant mean about the observations' own, in amplitudes."""
 
 GROWTH = 1.02
 RESTART_GROWTH = 1.25
@@ -73,8 +68,7 @@ class OwnRounds:
             Family(family)  # refuses an unknown one before the first round
         self._name = family
         self._seed = seed
-        self._thetas: dict[int, Array] = {}
-        self._learned_at = self._restarted_at = 0
+        self.last: Learned | None = None
 
     @cached_property
     def family(self) -> Family:
@@ -83,12 +77,13 @@ class OwnRounds:
 
     def due(self, observations: int, surprised: bool) -> bool:
         """Whether it is time to learn anew."""
-        return surprised or observations >= max(GROWTH * self._learned_at, self._learned_at + 1)
+        last = self.last.learned_at if self.last else 0
+        return surprised or observations >= max(GROWTH * last, last + 1)
 
     def learn(
         self, X: Array, Y: Array, noise: Array, *, surprised: bool = False, room: float = math.inf
-    ) -> PriorMixture:
-        """Learn from all that was told.
+    ) -> Learned:
+        """Learn from all that was told, beginning where the last learning ended.
 
         Parameters
         ----------
@@ -102,65 +97,40 @@ class OwnRounds:
             See `draws`.
         """
         observations = int(np.isfinite(Y).any(axis=1).sum())
-        restarts = surprised or observations >= RESTART_GROWTH * self._restarted_at
-        self._learned_at = observations
-        if restarts:
-            self._restarted_at = observations
-        groups = [np.flatnonzero(np.isfinite(y)) for y in Y.T]
-        units, varies = outcome_units([Y[rows, j] for j, rows in enumerate(groups)])
-        means = [float(Y[rows, j].mean()) for j, rows in enumerate(groups)]
+        before = self.last.restarted_at if self.last else 0
+        restarts = surprised or observations >= RESTART_GROWTH * before
+        samples = [np.flatnonzero(np.isfinite(y)) for y in Y.T]
+        units, varies = outcome_units([Y[rows, j] for j, rows in enumerate(samples)])
         span = self.family.span(X)
         S = draws(observations, room)
-        parts: list[tuple[list[Prior], Array, Prior]] = []
+        groups = []
         with one_thread():
-            for j, rows in enumerate(groups):
+            for j, rows in enumerate(samples):
+                mean = float(Y[rows, j].mean())
                 rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(len(Y), j)))
                 if len(rows) > MOST:
                     rows = np.sort(rng.choice(rows, MOST, replace=False))
-                y, stated = (Y[rows, j] - means[j]) / units[j], noise[rows, j] / units[j] ** 2
+                y, stated = (Y[rows, j] - mean) / units[j], noise[rows, j] / units[j] ** 2
                 group = Group(self.family, X[rows] / span, y, stated, LENGTH, MEAN_VARIANCE)
                 if varies[j]:
-                    best = self._search(j, group, restarts, rng)
+                    best = group.most_probable(self._starts(j, group, restarts, rng), rng, TOLERANCE)
                     some = group.draws(best, S, rng)
                 else:
                     best, some = group.unlearned, group.draws_unlearned(S, rng)
-                parts.append(self._priors(group, some, best, span, units[j], means[j], noise[rows, j]))
-        return PriorMixture(
-            [_joined([priors[s] for priors, _, _ in parts]) for s in range(S)],
-            np.stack([weights for _, weights, _ in parts], axis=1),
-            _joined([one for _, _, one in parts]),
-        )
+                # What states no noise where all others did, has theirs.
+                own = 0.0 if group.learns_noise else float(noise[rows, j].mean())
+                groups.append(
+                    LearnedGroup(best, *some, group.learns_noise, float(units[j]), mean, own, bool(varies[j]))
+                )
+        restarted = observations if restarts else before
+        self.last = Learned(self.family.name, span, groups, observations, restarted)
+        return self.last
 
-    def _search(self, j: int, group: Group, restarts: bool, rng: np.random.Generator) -> Array:
-        """The most probable hyperparameters of group j, kept for the next time."""
-        last = self._thetas.get(j, np.empty(0))
-        starts = [last] if len(last) == len(group.default) else []
+    def _starts(self, j: int, group: Group, restarts: bool, rng: np.random.Generator) -> list[Array]:
+        """Where the search for the most probable hyperparameters of group j begins."""
+        last = self.last.groups[j] if self.last else None
+        known = last is not None and last.varies and len(last.best) == len(group.default)
+        starts = [last.best] if last is not None and known else []
         if restarts or not starts:
             starts += [group.default, *(group.random(rng) for _ in range(RESTARTS))]
-        self._thetas[j] = group.most_probable(starts, rng, TOLERANCE)
-        return self._thetas[j]
-
-    def _priors(
-        self, group: Group, some: Draws, best: Array, span: Array, unit: float, mean: float, noise: Array
-    ) -> tuple[list[Prior], Array, Prior]:
-        """Of one group: the priors of the draws, their weights, and the prior of the most probable."""
-
-        def prior(theta: Array) -> Prior:
-            amplitude, inner, learned = group.split(theta)
-            amplitude *= unit**2
-            # What states no noise where all others did, has theirs.
-            own = float(noise.mean()) if learned is None else learned * unit**2
-            shape = self.family.in_units(inner, span)
-            kernel = ConstantKernel(amplitude) * shape + ConstantKernel(MEAN_VARIANCE * amplitude)
-            return Prior([kernel], np.array([own]), [mean])
-
-        return [prior(theta) for theta in some.thetas], some.weights, prior(best)
-
-
-def _joined(priors: list[Prior]) -> Prior:
-    """The priors of single groups as one."""
-    return Prior(
-        [prior.kernels[0] for prior in priors],
-        np.concatenate([prior.noise_variances for prior in priors]),
-        [prior.means[0] for prior in priors],
-    )
+        return starts

@@ -42,6 +42,13 @@ Part = Annotated[
     str,
     typer.Option("--share", metavar="K/N", help="Run share K of N of the trials; `merge` joins the files."),
 ]
+Accept = Annotated[
+    bool,
+    typer.Option(
+        "--accept-changes",
+        help="Go on although agents, packages, the machine, data or code have changed; the study says so.",
+    ),
+]
 Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Add lines about the run to this file.")]
 
 # What to do about an error of the study's file before the run can go on.
@@ -86,6 +93,7 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where the study stopped; it may have grown since.")
     ] = False,
+    accept_changes: Accept = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the study if it exists.")] = False,
     debug: Debug = False,
 ) -> int:
@@ -127,7 +135,9 @@ def run(
     shown = {**given, "agents": agents, "data": data, "out": out}
     manner = Manner(jobs, backend, scheduler, share)
     words = ["run", scenario, *_options(shown), *manner.words(), "--resume"]
-    return _drive(plan, path, words, manner, quiet, log, resume=resume, force=force)
+    return _drive(
+        plan, path, words, manner, quiet, log, resume=resume, force=force, accept_changes=accept_changes
+    )
 
 
 def resume(
@@ -142,6 +152,7 @@ def resume(
     share: Part = "1/1",
     quiet: Quiet = False,
     log: Log = None,
+    accept_changes: Accept = False,
     debug: Debug = False,
 ) -> int:
     """Go on with a study where it stopped; more trials, rounds or agents make it grow.
@@ -164,7 +175,7 @@ def resume(
     plan = parse(found.scenario.model_dump(mode="json"), found.meta.get("source", str(study)), given)
     manner = Manner(jobs, backend, scheduler, share)
     words = ["resume", str(study), *_options({**given, "agents": agents}), *manner.words()]
-    return _drive(plan, study, words, manner, quiet, log, resume=True)
+    return _drive(plan, study, words, manner, quiet, log, resume=True, accept_changes=accept_changes)
 
 
 def _names(agents: str | None) -> list[str] | None:

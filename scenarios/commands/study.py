@@ -33,6 +33,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         *_levers(found),
         f"created     {found.meta['created']} with {versions}",
         f"runs        {len(found.runs)}, the last began {found.runs[-1]['began']}",
+        *[f"accepted    {change}" for run in found.runs for change in run["accepted"]],
         f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
         f"{len(found.failures)} failed",
     ]

@@ -244,6 +244,8 @@ class Scenario(Table):
     confirm : int, default 0
         So many of the last rounds try the leading policies again, and choose among them
         (`optimizer.agents.confirmation`); rounded up to whole batches.
+    keep_info : bool, default True
+        Keep what the simulator says of each step besides its outcomes, such as curves, in the study.
     stop_at_failure : bool, default False
         End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
     environment : EnvironmentSpec
@@ -264,6 +266,7 @@ class Scenario(Table):
     batch: int = Field(default=1, ge=1, le=1000, description="a whole number, 1 or more, at most 1,000")
     held_out: int = Field(default=20, ge=0, le=10**5, description="a whole number, 0 or more")
     confirm: int = Field(default=0, ge=0, description="a whole number, 0 or more, less than rounds")
+    keep_info: bool = Field(default=True, description="true or false")
     stop_at_failure: bool = Field(default=False, description="true or false")
     environment: EnvironmentSpec = Field(description="a table with a name and options")
     prior: PriorSpec = Field(default_factory=PriorSpec, description="a table")

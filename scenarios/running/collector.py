@@ -20,13 +20,13 @@ from multiprocessing.connection import Client, Connection, Listener, answer_chal
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from scenarios.study.records import Advice, StoredRound, to_json
+from scenarios.study.records import Advice, Detail, StoredRound, to_json
 from scenarios.study.store import Store
-from scenarios.trial.sink import Claim, Message, from_wire
+from scenarios.trial.sink import Claim, Message, Past, Record, from_wire
 
 # Whose it is (None: this process's own), and what has come; "gone" where a worker has left.
 Entry = tuple[Connection | None, Message | Literal["stop", "gone"]]
-Record = tuple[Connection | None, StoredRound | Advice]
+Arrived = tuple[Connection | None, Record]
 
 
 class Collector:
@@ -82,11 +82,14 @@ class Collector:
         """The socket's address, for `WorkerSink`; None where no workers are awaited."""
         return None if self._listener is None else self._listener.address
 
-    def claim(self, trial: int, agent: str) -> list[StoredRound] | None:
-        """The stored rounds of an agent's trial, None where the run is to stop."""
-        return None if self.stopping else self._store.history(trial, agent)
+    def claim(self, trial: int, agent: str) -> Past | None:
+        """What is stored of an agent's trial, None where the run is to stop."""
+        return None if self.stopping else self._past(trial, agent)
 
-    def put(self, record: StoredRound | Advice) -> None:
+    def _past(self, trial: int, agent: str) -> Past:
+        return Past(self._store.history(trial, agent), self._store.learned(trial, agent))
+
+    def put(self, record: Record) -> None:
         """Hand over one record from this process."""
         if self.error is not None:
             raise self.error
@@ -154,14 +157,17 @@ class Collector:
                 while True:
                     batch.append(self._queue.get_nowait())
             going = None not in batch
-            waiting: list[Record] = []
+            waiting: list[Arrived] = []
             for entry in batch:
                 if entry is not None:
                     self._take(*entry, waiting)
             self._store_batch(waiting)
 
     def _take(
-        self, connection: Connection | None, message: Message | Literal["stop", "gone"], waiting: list[Record]
+        self,
+        connection: Connection | None,
+        message: Message | Literal["stop", "gone"],
+        waiting: list[Arrived],
     ) -> None:
         """Answer a message, or leave it waiting to be stored with others."""
         if message == "stop":
@@ -180,18 +186,22 @@ class Collector:
                 _cut(before)
             self._owners[message] = connection
             stop = self.stopping or self.error is not None
-            _send(connection, to_json(None if stop else self._store.history(*message)).encode())
-        elif isinstance(message, StoredRound | Advice) and (
+            _send(connection, to_json(None if stop else self._past(*message)).encode())
+        elif isinstance(message, Record) and (
             connection is None or self._owners.get(Claim(message.trial, message.agent)) is connection
         ):
             waiting.append((connection, message))
 
-    def _store_batch(self, entries: list[Record]) -> None:
+    def _store_batch(self, entries: list[Arrived]) -> None:
         if not entries or self.error is not None:
             return
         rounds = [record for _, record in entries if isinstance(record, StoredRound)]
         try:
-            self._store.add(rounds, [record for _, record in entries if isinstance(record, Advice)])
+            self._store.add(
+                rounds,
+                [record for _, record in entries if isinstance(record, Advice)],
+                [record for _, record in entries if isinstance(record, Detail)],
+            )
             for record in rounds:
                 self._seen(record)
         except BaseException as error:

@@ -18,7 +18,8 @@ from scenarios.running.interrupts import Interrupts
 from scenarios.running.local_workers import WorkersDied, Workforce, call, workers
 from scenarios.running.progress import Progress
 from scenarios.study.compatibility import refuse_changes, refuse_other_levers
-from scenarios.study.reading import read_advised, read_meta, read_progress, read_worlds
+from scenarios.study.inputs import input_changes, inputs_of, refuse_input_changes
+from scenarios.study.reading import read_advised, read_meta, read_progress, read_runs, read_worlds
 from scenarios.study.records import NOTHING, Facts, StoredRound, WorldRecord
 from scenarios.study.store import Store
 from scenarios.study.study import Study
@@ -45,6 +46,7 @@ def run(
     backend: str = "loky",
     scheduler: str | None = None,
     share: tuple[int, int] = (1, 1),
+    accept_changes: bool = False,
 ) -> Study:
     """Run every trial of every agent of a scenario, and store the study.
 
@@ -70,6 +72,9 @@ def run(
     share : (int, int), default (1, 1)
         Run share k of n alone, the trials k, k + n, k + 2n, ..: n machines share a study this way, and
         `scenarios.study.merging.merge` joins their files.
+    accept_changes : bool, default False
+        Go on with a study even where the agents' version, packages, the machine, data files or a model's code
+        have changed since, or an agent would not have asked for what is stored. The study says so.
 
     Returns
     -------
@@ -80,7 +85,7 @@ def run(
     ------
     UserError
         A mistake in the scenario, an `out` that exists or cannot be written, a study of another
-        scenario. Nothing has been written then.
+        scenario, or made from something that has changed. Nothing has been written then.
     StudyInterrupted
         Ctrl-C: every finished round is stored. Nothing is left if there was none.
     """
@@ -96,7 +101,7 @@ def run(
     with workforce(backend, scheduler, jobs) as found:
         store = Store(path, resume=resume, force=force)
         try:
-            Run(scenario, store, worlds, found, progress, share).complete()
+            Run(scenario, store, worlds, found, progress, share, accept_changes).complete()
         finally:
             progress.stop()
     return Study(path)
@@ -120,6 +125,7 @@ class Run:
     workforce: Workforce
     progress: Progress
     share: tuple[int, int]
+    accept_changes: bool = False
     stored: int = 0
 
     @property
@@ -156,15 +162,23 @@ class Run:
         """Write a new study's facts, or check that a stored one goes with the scenario."""
         scenario, store = self.scenario, self.store
         now, packages = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), versions()
-        facts = Facts.of(self.worlds.of(1).environment)
-        meta = read_meta(store.read())
+        facts, inputs = Facts.of(self.worlds.of(1).environment), inputs_of(scenario)
+        meta, accepted = read_meta(store.read()), []
         if "scenario" in meta:
             refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))
             refuse_other_levers(Facts.stored(meta["environment"]), facts, str(store.path))
+            before = read_runs(store.read())[-1]["inputs"]
+            found = input_changes(before, inputs)
+            if self.accept_changes:
+                accepted = found
+            elif self._unfinished():
+                refuse_input_changes(found, str(store.path))
+            else:  # nothing is added to what was written
+                inputs = before
         else:
             meta = {"created": now, "versions": packages, "environment": facts._asdict()}
         store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
-        store.log_run(now, packages)
+        store.log_run({"began": now, "versions": packages, "inputs": inputs, "accepted": accepted})
         return facts
 
     def _learn_worlds(self) -> dict[str, WorldRecord]:
@@ -232,7 +246,14 @@ class Run:
             children = max(1, min(scenario.batch, self.workforce.jobs // len(todo)))
             died = self._attempt(
                 [
-                    Trial(scenario, trial, label, learned[world_key(scenario, trial)], children)
+                    Trial(
+                        scenario,
+                        trial,
+                        label,
+                        learned[world_key(scenario, trial)],
+                        children,
+                        compare=not self.accept_changes,
+                    )
                     for trial, label in todo
                 ]
             )

@@ -10,7 +10,7 @@ from scenarios.errors import UserError
 from scenarios.study import levers
 from scenarios.study.records import Facts
 
-_MAY_DIFFER = {"title", "description"}
+_MAY_DIFFER = {"title", "description", "keep_info"}
 _LIMITS = {"step_seconds", "step_megabytes"}  # they decide what fails, not what a step returns
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
+from scenarios.study.checksums import seal_all
 
 APPLICATION_ID = 0x504C4350  # "PLCP", in the file's header: tells our files from foreign ones
 
@@ -42,7 +43,27 @@ INSERT INTO runs (began, versions)
     WHERE created.key = 'created' AND versions.key = 'versions';
 """
 
-_STEPS = (_VERSION_1, _VERSION_2)  # from each version to the next, beginning with an empty file
+# Checksums; the facts about the study a second time, without which nothing of it can be read; what a run
+# depends on outside the study; and what rounds leave beside their numbers.
+_VERSION_3 = """
+ALTER TABLE meta ADD COLUMN checksum INTEGER;
+ALTER TABLE priors ADD COLUMN checksum INTEGER;
+ALTER TABLE worlds ADD COLUMN checksum INTEGER;
+ALTER TABLE runs ADD COLUMN inputs TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE runs ADD COLUMN accepted TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE runs ADD COLUMN checksum INTEGER;
+ALTER TABLE rounds ADD COLUMN expected_outcomes TEXT;
+ALTER TABLE rounds ADD COLUMN checksum INTEGER;
+ALTER TABLE recommendations ADD COLUMN checksum INTEGER;
+CREATE TABLE meta_copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER) STRICT;
+INSERT INTO meta_copy (key, value) SELECT key, value FROM meta;
+CREATE TABLE details (
+    trial INTEGER, agent TEXT, round INTEGER, kind TEXT, value BLOB NOT NULL, checksum INTEGER,
+    PRIMARY KEY (trial, agent, round, kind)
+) STRICT, WITHOUT ROWID;
+"""
+
+_STEPS = (_VERSION_1, _VERSION_2, _VERSION_3)  # from each version to the next, beginning with an empty file
 
 SCHEMA_VERSION = len(_STEPS)
 
@@ -56,11 +77,12 @@ def upgrade(connection: sqlite3.Connection) -> None:
     """Bring a study file to the present schema, in one transaction: killed here, it stays what it was."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version < SCHEMA_VERSION:
-        steps = "".join(_STEPS[version:])
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {steps} PRAGMA application_id={APPLICATION_ID};"
-            f" PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
-        )
+        connection.executescript(f"BEGIN IMMEDIATE; {''.join(_STEPS[version:])}")
+        seal_all(connection)
+        # One by one: a second script would end the transaction of the first.
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+        connection.execute("COMMIT")
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
@@ -118,7 +140,7 @@ def refuse_folder(path: Path) -> None:
 def damage(connection: sqlite3.Connection) -> str:
     """What is wrong with the first bad page of a study, "" if none is; all are looked at."""
     try:
-        found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        found: str = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     except sqlite3.Error as error:
         return on_one_line(error)
     return "" if found == "ok" else on_one_line(found)

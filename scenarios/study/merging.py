@@ -9,7 +9,7 @@ from pathlib import Path
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
 from scenarios.study.compatibility import changes, lever_changes
-from scenarios.study.records import Advice, StoredRound, WorldRecord
+from scenarios.study.records import DETAILS, Advice, Detail, StoredRound, WorldRecord
 from scenarios.study.store import new_study
 from scenarios.study.study import Study, check_target
 
@@ -64,10 +64,10 @@ def merge(studies: Sequence[str | Path], out: str | Path, *, force: bool = False
         store.set_meta({**meta, "merged": {"when": now, "from": [part.path.name for part in parts]}})
         for part in parts:
             for run in part.runs:
-                store.log_run(run["began"], run["versions"])
+                store.log_run(run)
         for key, world in worlds.items():
             store.set_world(key, world)
-        store.add(rounds.values(), advice.values())
+        store.add(rounds.values(), advice.values(), _details(parts))
     return Study(target)
 
 
@@ -110,3 +110,13 @@ def _add_rounds(rounds: Rounds, part: Study) -> None:
                 f"{part.path}: round {one.round} of {one.agent} in trial {one.trial} differs from "
                 "that of the studies before; equal scenarios give equal rounds only with equal packages"
             )
+
+
+def _details(parts: Sequence[Study]) -> list[Detail]:
+    """What all rounds left beside their numbers, by the part that was named first; the last state of each."""
+    found: dict[tuple[int, str, int, str], Detail] = {}
+    for part in parts:
+        for kind in DETAILS:
+            for one in part.details(kind):
+                found.setdefault(one[:4], one)
+    return sorted(found.values(), key=lambda one: one[:4])

@@ -4,45 +4,58 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
 
+from scenarios.study.checksums import COLUMNS, DamagedRow, rows, whole_rows
 from scenarios.study.records import (
-    ADVICE_COLUMNS,
     JSON_COLUMNS,
     ROUND_COLUMNS,
     Advice,
+    Detail,
     StoredOptimum,
     StoredRound,
     WorldRecord,
 )
 
-Record = TypeVar("Record", StoredRound, Advice)
+Record = TypeVar("Record", StoredRound, Advice, Detail)
+
+TABLES: dict[type, str] = {StoredRound: "rounds", Advice: "recommendations", Detail: "details"}
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """All facts about a study."""
-    return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+    """All facts about the study."""
+    return {key: json.loads(value) for key, value in rows(connection, "meta")}
 
 
 def read_runs(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Every run that wrote to the study, in order: when it began, and the packages' versions."""
-    found = connection.execute("SELECT began, versions FROM runs ORDER BY run")
-    return [{"began": json.loads(began), "versions": json.loads(versions)} for began, versions in found]
+    """Every run that wrote to the study, in order.
+
+    When it `began`, the packages' `versions`, its `inputs` (`scenarios.study.inputs`), and in words which
+    changes of them were `accepted`.
+    """
+    return [_run(row) for row in rows(connection, "runs", " ORDER BY run")]
+
+
+def _run(row: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(("began", "versions", "inputs", "accepted"), map(json.loads, row[1:]), strict=True))
 
 
 def read_worlds(connection: sqlite3.Connection) -> dict[str, WorldRecord]:
     """The stored worlds, by key."""
-    worlds: dict[str, WorldRecord] = {}
-    for key, seed, policy, row, value, outcomes in connection.execute("SELECT * FROM worlds"):
+    return _worlds(rows(connection, "worlds"), rows(connection, "priors"))
+
+
+def _worlds(worlds: Iterable[tuple[Any, ...]], priors: Iterable[tuple[Any, ...]]) -> dict[str, WorldRecord]:
+    found: dict[str, WorldRecord] = {}
+    for key, seed, policy, row, value, outcomes in worlds:
         known = value is not None
         optimum = StoredOptimum(json.loads(policy), row, value, json.loads(outcomes)) if known else None
-        worlds[key] = WorldRecord(seed, {}, optimum)
-    for key, name, value in connection.execute("SELECT world, key, value FROM priors"):
-        if key in worlds:
-            worlds[key].priors[name] = json.loads(value)
-    return worlds
+        found[key] = WorldRecord(seed, {}, optimum)
+    for key, name, value in priors:
+        if key in found:
+            found[key].priors[name] = json.loads(value)
+    return found
 
 
 def read_rounds(
@@ -50,9 +63,7 @@ def read_rounds(
 ) -> list[StoredRound]:
     """Stored rounds in order, of one trial and agent or of all."""
     where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
-    found = connection.execute(
-        f"SELECT {', '.join(ROUND_COLUMNS)} FROM rounds{where} ORDER BY trial, agent, round", values
-    )
+    found = rows(connection, "rounds", f"{where} ORDER BY trial, agent, round", values)
     columns = dict(zip(ROUND_COLUMNS, zip(*found, strict=True), strict=False))
     if not columns:
         return []
@@ -64,38 +75,76 @@ def read_rounds(
 
 def read_recommendations(connection: sqlite3.Connection) -> list[Advice]:
     """The stored recommendations in order of trial and agent."""
-    found = connection.execute(
-        f"SELECT {', '.join(ADVICE_COLUMNS)} FROM recommendations ORDER BY trial, agent"
+    return [Advice.stored(row) for row in rows(connection, "recommendations", " ORDER BY trial, agent")]
+
+
+def read_details(
+    connection: sqlite3.Connection, kind: str, trial: int | None = None, agent: str | None = None
+) -> list[Detail]:
+    """The stored details of a kind in order, of one trial and agent or of all."""
+    where, values = ("", ()) if trial is None else (" AND trial = ? AND agent = ?", (trial, agent))
+    tail = f" WHERE kind = ?{where} ORDER BY trial, agent, round"
+    return [Detail.stored(row) for row in rows(connection, "details", tail, (kind, *values))]
+
+
+class Contents(NamedTuple):
+    """All that a study holds, but for the details of its rounds."""
+
+    meta: dict[str, Any]
+    runs: list[dict[str, Any]]
+    worlds: dict[str, WorldRecord]
+    rounds: list[StoredRound]
+    recommendations: list[Advice]
+
+
+def read_all(connection: sqlite3.Connection) -> Contents:
+    """All that a sound study holds; sqlite3.Error or ValueError where it is not."""
+    if dict(rows(connection, "meta")) != dict(rows(connection, "meta_copy")):
+        raise DamagedRow("the facts about the study are not those of their copy")
+    return Contents(
+        read_meta(connection),
+        read_runs(connection),
+        read_worlds(connection),
+        read_rounds(connection),
+        read_recommendations(connection),
     )
-    return [Advice.stored(row) for row in found]
 
 
-def salvage(
-    connection: sqlite3.Connection, kind: type[Record], plausible: Callable[[Record], bool]
-) -> list[Record]:
-    """What can be read of a damaged file: the rows before the damage and those after it.
+class Salvage(NamedTuple):
+    """What is whole of a damaged study.
 
-    Parameters
+    Attributes
     ----------
-    connection : sqlite3.Connection
-    kind : {StoredRound, Advice}
-    plausible : callable
-        Tells of a record whether it may be one of the study's; others are left out.
+    contents : Contents
+        The facts about the study by their second copies where the first are gone.
+    details : list of Detail
+    lost : dict of int
+        By table, how many rows were found that are not what was written. Rows of pages that are gone are
+        not found, and not counted.
     """
-    rounds = kind is StoredRound
-    table, columns = ("rounds", ROUND_COLUMNS) if rounds else ("recommendations", ADVICE_COLUMNS)
-    key = columns[: 3 if rounds else 2]
-    connection.text_factory = lambda raw: raw.decode(errors="replace")
-    found: dict[Any, Record] = {}
-    for way in ("ASC", "DESC"):
-        order = ", ".join(f"{name} {way}" for name in key)
-        with suppress(sqlite3.Error, MemoryError):  # a garbled length may ask for any memory
-            for row in connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {order}"):
-                with suppress(ValueError, TypeError):  # its text is not what was stored
-                    record = kind.stored(row)
-                    if plausible(record):
-                        found[row[: len(key)]] = record
-    return [found[one] for one in sorted(found)]
+
+    contents: Contents
+    details: list[Detail]
+    lost: dict[str, int]
+
+
+def salvage(connection: sqlite3.Connection) -> Salvage:
+    """Read all that is whole of a damaged study; a row counts as whole by its checksum."""
+    found, lost = {}, {}
+    for table in COLUMNS:
+        found[table], lost[table] = whole_rows(connection, table)
+
+    def records(kind: type[Record]) -> list[Record]:
+        return [kind.stored(row) for row in found[TABLES[kind]]]
+
+    contents = Contents(
+        {key: json.loads(value) for table in ("meta_copy", "meta") for key, value in found[table]},
+        [_run(row) for row in found["runs"]],
+        _worlds(found["worlds"], found["priors"]),
+        records(StoredRound),
+        records(Advice),
+    )
+    return Salvage(contents, records(Detail), {table: count for table, count in lost.items() if count})
 
 
 def read_progress(connection: sqlite3.Connection) -> dict[tuple[int, str], int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class StoredRound(NamedTuple):
     noise_variance: Numbers | list[Numbers] | None
     objective: float | None
     expected: float | None
+    expected_outcomes: Numbers | None
     regret: float | None
     seconds: float
     step_seconds: float
@@ -51,12 +53,16 @@ class StoredRound(NamedTuple):
 
     @classmethod
     def of(cls, trial: int, agent: str, one: bridges.Round) -> StoredRound:
-        """A round of the loop."""
-        return cls(trial, agent, **plain(one))
+        """A round of the loop; what its step says besides (`Detail`) is stored apart."""
+        values = {name: plain(getattr(one, name)) for name in cls._fields[2:]}
+        return cls(trial, agent, **values)
 
     def columns(self) -> tuple[Any, ...]:
-        """As stored, by `ROUND_COLUMNS`: lists are texts."""
-        return tuple(to_json(value) if isinstance(value, list) else value for value in self)
+        """As stored, by `ROUND_COLUMNS`: lists are texts, nan is None."""
+        return tuple(
+            as_real(value) if name in _FLOATS else to_json(value) if isinstance(value, list) else value
+            for name, value in self._asdict().items()
+        )
 
     @classmethod
     def stored(cls, columns: Sequence[Any]) -> StoredRound:
@@ -81,7 +87,7 @@ class StoredRound(NamedTuple):
 
 
 ROUND_COLUMNS = StoredRound._fields
-JSON_COLUMNS = ("policy", "outcomes", "noise_variance")
+JSON_COLUMNS = ("policy", "outcomes", "noise_variance", "expected_outcomes")
 _FLOATS = ("objective", "expected", "regret", "seconds", "step_seconds")
 
 
@@ -94,6 +100,50 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 def _check_numbers(values: Iterable[Any]) -> None:
     if not all(one is None or isinstance(one, int | float) for one in values):
         raise ValueError("not a number")
+
+
+def as_real(value: float | None) -> float | None:
+    """A number as a column of reals gives it back: nan and what is not finite is None."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+Kind = Literal["info", "kernels", "learned"]
+DETAILS: tuple[Kind, ...] = get_args(Kind)
+
+
+class Detail(NamedTuple):
+    """What a round leaves beside its numbers.
+
+    Attributes
+    ----------
+    trial, agent, round
+        Whose it is.
+    kind : str
+        "info", what the simulator says of its step (curves, replicates); "kernels", the most probable
+        hyperparameters that an agent learned when it was told of the round; "learned", all that it needs to
+        go on from there without learning again, of which a study keeps the last one.
+    value : dict
+        Plain data.
+    """
+
+    trial: int
+    agent: str
+    round: int
+    kind: Kind
+    value: Any
+
+    def columns(self) -> tuple[Any, ...]:
+        """As stored, by the columns of `details`: the value is compressed JSON."""
+        return *self[:-1], zlib.compress(to_json(self.value).encode())
+
+    @classmethod
+    def stored(cls, columns: Sequence[Any]) -> Detail:
+        """The detail whose `columns` these are; ValueError where they cannot be."""
+        trial, agent, number, kind, value = columns
+        try:
+            return cls(trial, agent, number, kind, json.loads(zlib.decompress(value)))
+        except zlib.error as error:
+            raise ValueError(f"not a detail: {error}") from error
 
 
 class HeldOut(NamedTuple):
@@ -165,7 +215,8 @@ class Advice(NamedTuple):
             del value["held_out"]
         else:
             value["held_out"] = self.held_out._asdict()
-        return self.trial, self.agent, self.rounds, to_json(value), self.expected, self.simple_regret
+        worth = as_real(self.expected), as_real(self.simple_regret)
+        return self.trial, self.agent, self.rounds, to_json(value), *worth
 
     @classmethod
     def stored(cls, columns: Sequence[Any]) -> Advice:

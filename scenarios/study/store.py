@@ -14,16 +14,29 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
-from scenarios.study.file import connect, damage, refusal, refuse_folder, upgrade
-from scenarios.study.reading import read_rounds
-from scenarios.study.records import ROUND_COLUMNS, Advice, StoredOptimum, StoredRound, WorldRecord, to_json
+from scenarios.study.checksums import sealed, statement
+from scenarios.study.file import connect, refusal, refuse_folder, upgrade
+from scenarios.study.reading import read_details, read_rounds
+from scenarios.study.records import (
+    Advice,
+    Detail,
+    StoredOptimum,
+    StoredRound,
+    WorldRecord,
+    as_real,
+    to_json,
+)
+from scenarios.study.soundness import examine
+
+KEPT = 2
+"""States of what an agent has learned that are kept: from the last but one, the last can be checked."""
 
 
 class WriterLock:
@@ -108,16 +121,21 @@ class Store:
             if self.created:
                 self._remove_files()
                 self._create()
+            else:
+                self._refuse_damage()  # before the file is touched
             self._connection = connect(path, write=True)
             self._connection.execute("PRAGMA synchronous=FULL")
-            if found := damage(self._connection):
-                self._connection.close()
-                raise refusal(path, found)
         except BaseException as error:
             self._lock.release()
             if isinstance(error, (OSError, sqlite3.Error)):
                 raise UserError(f"{path}: cannot be written: {on_one_line(error)}") from error
             raise
+
+    def _refuse_damage(self) -> None:
+        with contextlib.closing(connect(self.path, write=False)) as connection:
+            found, _ = examine(connection)
+        if found:
+            raise refusal(self.path, found)
 
     def _create(self) -> None:
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
@@ -145,49 +163,56 @@ class Store:
             self._lock.release()
 
     def set_meta(self, values: Mapping[str, Any]) -> None:
-        """Store facts about the study under their keys, as JSON, in place of what was there."""
+        """Store facts about the study under their keys, as JSON, in place of what was there; twice."""
+        texts = [(key, to_json(value)) for key, value in values.items()]
         with self._mutex, self._connection:
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-                [(key, to_json(value)) for key, value in values.items()],
-            )
+            self._write("meta", texts)
+            self._write("meta_copy", texts)
 
-    def log_run(self, began: str, versions: Mapping[str, str]) -> None:
-        """Store that a run begins to write to the study, and with which packages."""
+    def log_run(self, run: Mapping[str, Any]) -> None:
+        """Store that a run begins to write to the study; see `scenarios.study.reading.read_runs`."""
+        texts = [to_json(run[name]) for name in ("began", "versions", "inputs", "accepted")]
         with self._mutex, self._connection:
-            self._connection.execute(
-                "INSERT INTO runs (began, versions) VALUES (?, ?)", (to_json(began), to_json(versions))
-            )
+            number = self._connection.execute("SELECT coalesce(max(run), 0) + 1 FROM runs").fetchone()[0]
+            self._write("runs", [(number, *texts)])
 
     def set_world(self, key: str, world: WorldRecord) -> None:
         """Store what was learned about a world before its first round."""
         self.paid = True
         policy, row, value, outcomes = world.optimum or (None,) * len(StoredOptimum._fields)
         with self._mutex, self._connection:
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO priors VALUES (?, ?, ?)",
-                [(key, name, to_json(prior)) for name, prior in world.priors.items()],
-            )
-            self._connection.execute(
-                "INSERT OR REPLACE INTO worlds VALUES (?, ?, ?, ?, ?, ?)",
-                (key, world.seed, to_json(policy), row, value, to_json(outcomes)),
-            )
+            self._write("priors", [(key, name, to_json(prior)) for name, prior in world.priors.items()])
+            optimum = to_json(policy), row, as_real(value), to_json(outcomes)
+            self._write("worlds", [(key, world.seed, *optimum)])
 
-    def add(self, rounds: Iterable[StoredRound], advice: Iterable[Advice] = ()) -> None:
-        """Store rounds and recommendations in one transaction.
+    def add(
+        self, rounds: Iterable[StoredRound], advice: Iterable[Advice] = (), details: Iterable[Detail] = ()
+    ) -> None:
+        """Store rounds, recommendations and details in one transaction.
 
         A round that is stored already is a mistake of the caller: `sqlite3.IntegrityError`.
         """
-        marks = ", ".join("?" * len(ROUND_COLUMNS))
+        details = list(details)
         with self._mutex, self._connection:
-            self._connection.executemany(
-                f"INSERT INTO rounds ({', '.join(ROUND_COLUMNS)}) VALUES ({marks})",
-                [one.columns() for one in rounds],
-            )
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO recommendations VALUES (?, ?, ?, ?, ?, ?)",
-                [one.columns() for one in advice],
-            )
+            self._write("rounds", [one.columns() for one in rounds], "INSERT")
+            self._write("recommendations", [one.columns() for one in advice])
+            self._write("details", [one.columns() for one in details])
+            for trial, agent in {(one.trial, one.agent) for one in details if one.kind == "learned"}:
+                # The largest of all; older ones nobody goes on from.
+                self._connection.execute(
+                    "DELETE FROM details WHERE kind = 'learned' AND trial = ? AND agent = ? AND round NOT IN "
+                    "(SELECT round FROM details WHERE kind = 'learned' AND trial = ? AND agent = ? "
+                    "ORDER BY round DESC LIMIT ?)",
+                    (trial, agent, trial, agent, KEPT),
+                )
+
+    def _write(self, table: str, rows: Iterable[Sequence[Any]], verb: str = "INSERT OR REPLACE") -> None:
+        self._connection.executemany(statement(table, verb), [sealed(table, row) for row in rows])
+
+    def learned(self, trial: int, agent: str) -> list[Detail]:
+        """What an agent has learned last in its trial."""
+        with self._mutex:
+            return read_details(self._connection, "learned", trial, agent)
 
     def history(self, trial: int, agent: str) -> list[StoredRound]:
         """The stored rounds of an agent's trial, in order."""

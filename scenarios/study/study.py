@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING, Any
 from policyloop.messages import on_one_line
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
-from scenarios.study.file import connect, damage, refusal, refuse_folder
-from scenarios.study.reading import (
-    read_meta,
-    read_recommendations,
-    read_rounds,
-    read_runs,
-    read_worlds,
-    salvage,
-)
+from scenarios.study.file import connect, refusal, refuse_folder
+from scenarios.study.reading import read_details, salvage
 from scenarios.study.records import (
     ALL_TRIALS,
     NOTHING,
     Advice,
+    Detail,
     Facts,
     StoredOptimum,
     StoredRound,
     WorldRecord,
 )
+from scenarios.study.soundness import advice_fault, examine, round_fault
 from simulators.contract.levers import Real
 
 if TYPE_CHECKING:
@@ -61,7 +56,10 @@ class Study:
     worlds : dict of WorldRecord
         By world ("all", or a trial): seed, priors, optimum (None where unknown).
     runs : list of dict
-        The runs that wrote to the study, in order: when each `began`, and its packages' `versions`.
+        The runs that wrote to the study, in order: when each `began`, its packages' `versions`, the `inputs`
+        that it depended on, and the changes of them that were `accepted`.
+    lost : dict of int
+        Of a damaged file: how many rows of each table were found that are not what was written.
 
     Raises
     ------
@@ -72,48 +70,32 @@ class Study:
     def __init__(self, path: str | Path, *, damaged: bool = False) -> None:
         self.path = Path(path)
         with contextlib.closing(connect(self.path, write=False)) as connection:
-            try:
-                connection.execute("BEGIN")
-                self.damage = damage(connection)
-                self.meta: dict[str, Any] = read_meta(connection)
-                self.runs: list[dict[str, Any]] = read_runs(connection)
-                self.worlds: dict[str, WorldRecord] = read_worlds(connection)
-            except (sqlite3.Error, ValueError) as error:
-                raise UserError(
-                    f"{self.path}: the study is damaged at its beginning, and cannot be read: "
-                    f"{on_one_line(error)}; run it anew with --force or another --out"
-                ) from error
-            if "scenario" not in self.meta:
-                raise UserError(
-                    f"{self.path}: the study is empty; its run stopped before it began: start it again with "
-                    "policyloop run and --resume"
-                )
+            connection.execute("BEGIN")
+            self.damage, contents = examine(connection)
+            if self.damage and not damaged:
+                raise refusal(self.path, self.damage)
+            self.lost: dict[str, int] = {}
+            if contents is None:
+                contents, _, self.lost = salvage(connection)
+        self.meta, self.runs, self.worlds, self._rounds, self._recommendations = contents
+        if "scenario" not in self.meta and not self.damage:
+            raise UserError(
+                f"{self.path}: the study is empty; its run stopped before it began: start it again with "
+                "policyloop run and --resume"
+            )
+        try:
             self.scenario = Scenario.model_validate(self.meta["scenario"])
-            if not self.damage:
-                try:
-                    self._rounds = read_rounds(connection)
-                    self._recommendations = read_recommendations(connection)
-                except (sqlite3.Error, ValueError) as error:
-                    self.damage = on_one_line(error)
-            if self.damage:
-                if not damaged:
-                    raise refusal(self.path, self.damage)
-                self._rounds = salvage(connection, StoredRound, self._plausible)
-                self._recommendations = salvage(connection, Advice, self._belongs)
-
-    def _belongs(self, record: StoredRound | Advice) -> bool:
-        """Whether a row of a damaged file may be one of this study's."""
-        trials = range(1, self.scenario.trials + 1)
-        known = isinstance(record, StoredRound) or self.environment.may_hold(record.policy)
-        return known and record.agent in self.scenario.labels and record.trial in trials
-
-    def _plausible(self, record: StoredRound) -> bool:
-        return (
-            self._belongs(record)
-            and record.round in range(1, self.scenario.rounds + 1)
-            and self.environment.may_hold(record.policy)
-            and len(record.outcomes) == len(self.environment.groups)
-        )
+            facts = self.environment
+        except (ValueError, TypeError, KeyError) as error:
+            raise UserError(
+                f"{self.path}: the study is damaged ({self.damage}), and what it is about is lost in both of "
+                "its copies: its rounds cannot be read; run it anew with --force or another --out"
+            ) from error
+        if self.damage:
+            self._rounds = [one for one in self._rounds if not round_fault(one, self.scenario, facts)]
+            self._recommendations = [
+                one for one in self._recommendations if not advice_fault(one, self.scenario, facts)
+            ]
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r})"
@@ -145,6 +127,14 @@ class Study:
         """The stored rounds of an agent's trial, in order, as `trial.replay` takes them."""
         own = [one for one in self._rounds if (one.trial, one.agent) == (trial, agent)]
         return sorted(own, key=lambda one: one.round)
+
+    def details(self, kind: str) -> list[Detail]:
+        """What rounds left beside their numbers, read anew from the file: "info", "kernels" or "learned"."""
+        with contextlib.closing(connect(self.path, write=False)) as connection:
+            try:
+                return read_details(connection, kind)
+            except (sqlite3.Error, ValueError) as error:
+                raise refusal(self.path, on_one_line(error)) from error
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a (trial, agent, round).

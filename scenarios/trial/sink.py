@@ -7,7 +7,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from typing import Any, NamedTuple, Protocol
 
-from scenarios.study.records import Advice, StoredRound, to_json
+from scenarios.study.records import Advice, Detail, StoredRound, to_json
 
 
 class Claim(NamedTuple):
@@ -17,17 +17,33 @@ class Claim(NamedTuple):
     agent: str
 
 
-Message = Claim | StoredRound | Advice
+class Past(NamedTuple):
+    """What is stored of the trial of an agent.
+
+    Attributes
+    ----------
+    rounds : list of StoredRound
+        In order.
+    learned : list of Detail
+        What the agent had learned last.
+    """
+
+    rounds: list[StoredRound]
+    learned: list[Detail]
+
+
+Record = StoredRound | Advice | Detail
+Message = Claim | Record
 
 
 class Sink(Protocol):
     """Where a trial finds its stored rounds, and puts new ones as they happen."""
 
-    def claim(self, trial: int, agent: str) -> list[StoredRound] | None:
-        """Take over the trial of an agent: its stored rounds, or None where the run is to stop."""
+    def claim(self, trial: int, agent: str) -> Past | None:
+        """Take over the trial of an agent: what is stored of it, or None where the run is to stop."""
 
-    def put(self, record: StoredRound | Advice) -> None:
-        """Hand over one round, or the recommendation."""
+    def put(self, record: Record) -> None:
+        """Hand over one round, a detail of it, or the recommendation."""
 
     @property
     def stopping(self) -> bool:
@@ -45,7 +61,9 @@ def from_wire(data: bytes) -> Message:
     kind, values = json.loads(data)
     if kind == Claim.__name__:
         return Claim(*values)
-    return Advice.stored(values) if kind == Advice.__name__ else StoredRound(*values)
+    if kind == Advice.__name__:
+        return Advice.stored(values)
+    return Detail(*values) if kind == Detail.__name__ else StoredRound(*values)
 
 
 class DriverGone(ConnectionError):
@@ -65,13 +83,16 @@ class WorkerSink:
         except (EOFError, OSError, AuthenticationError) as error:
             raise DriverGone("the run that this work belongs to has ended") from error
 
-    def claim(self, trial: int, agent: str) -> list[StoredRound] | None:
-        """Take over the trial of an agent: its stored rounds, or None where the run is to stop."""
+    def claim(self, trial: int, agent: str) -> Past | None:
+        """Take over the trial of an agent: what is stored of it, or None where the run is to stop."""
         self._send(Claim(trial, agent))
-        history = json.loads(self._receive())
-        return None if history is None else [StoredRound(*one) for one in history]
+        past = json.loads(self._receive())
+        if past is None:
+            return None
+        rounds, learned = past
+        return Past([StoredRound(*one) for one in rounds], [Detail(*one) for one in learned])
 
-    def put(self, record: StoredRound | Advice) -> None:
+    def put(self, record: Record) -> None:
         """Send one record."""
         self._send(record)
         if isinstance(record, Advice):

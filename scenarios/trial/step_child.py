@@ -22,6 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import simulators
+from scenarios.study.info import plain_info
 
 FAREWELL = 0.5
 """Seconds for an orderly end, once the parent asks for it or is gone."""
@@ -99,6 +100,7 @@ def _step(
     return {
         "values": np.asarray(outcomes.values, dtype=float).tolist(),
         "noise_variance": None if noise is None else np.asarray(noise, dtype=float).tolist(),
+        "info": plain_info(outcomes.info),
     }
 
 

@@ -93,7 +93,11 @@ class StepProcess:
         if "values" not in answer:
             return None
         noise = answer["noise_variance"]
-        return Outcomes(np.array(answer["values"], float), None if noise is None else np.array(noise, float))
+        return Outcomes(
+            np.array(answer["values"], float),
+            None if noise is None else np.array(noise, float),
+            answer["info"],
+        )
 
     def end(self, wait: float = 0.0) -> str:
         """Stop the child if it lives after some seconds, and say how it ended."""

@@ -6,18 +6,22 @@ else: it gives the same rounds, bit for bit, in this process or in another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+import bridges
 import optimizer
 import simulators
 from optimizer.agents.confirmation import Confirming
+from optimizer.prior.learned import Learned
 from scenarios.declaration.schema import Scenario
-from scenarios.study.records import NOTHING, StoredRound, WorldRecord
+from scenarios.errors import UserError
+from scenarios.study.info import plain_info
+from scenarios.study.records import NOTHING, Detail, StoredRound, WorldRecord
 from scenarios.trial.advice import stored_advice
-from scenarios.trial.sink import Sink, WorkerSink
+from scenarios.trial.sink import Record, Sink, WorkerSink
 from scenarios.trial.world import World, Worlds
 
 if TYPE_CHECKING:
@@ -38,6 +42,8 @@ class Trial(NamedTuple):
         What is known of its world.
     children : int
         Processes over which the steps of a batch are spread. The result does not depend on it.
+    compare : bool
+        Whether the agent has to ask again for what it asked for last, before it goes on.
     """
 
     scenario: Scenario
@@ -45,6 +51,7 @@ class Trial(NamedTuple):
     label: str
     learned: WorldRecord
     children: int = 1
+    compare: bool = True
 
 
 def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
@@ -53,21 +60,46 @@ def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
     The sink knows the stored rounds, which are replayed into the agent; it is given every new round as it
     happens, then the recommendation.
     """
-    scenario, number, label, learned, children = trial
-    history = sink.claim(number, label)
-    if history is None:
+    scenario, number, label, learned, children, compare = trial
+    past = sink.claim(number, label)
+    if past is None:
         return
     world = worlds.of(number)
     # Several threads are slower at these sizes, and change the last bits.
     with threadpool_limits(1), world.steps(children) as steps:
         loop = world.loop(label, learned, steps)
-        for one in loop.run(scenario.rounds, history=[stored.as_round() for stored in history]):
-            sink.put(StoredRound.of(number, label, one))
-            if scenario.stop_at_failure and one.status in NOTHING:
-                raise simulators.SimulationError(f"trial {number}, {label}, round {one.round}: {one.error}")
-            if sink.stopping:
-                return
+        known = {one.round: Learned.from_dict(one.value) for one in past.learned}
+        history = [stored.as_round() for stored in past.rounds]
+        try:
+            for one in loop.run(scenario.rounds, history, known, compare):
+                for record in _records(trial, loop, one):
+                    sink.put(record)
+                if scenario.stop_at_failure and one.status in NOTHING:
+                    raise simulators.SimulationError(
+                        f"trial {number}, {label}, round {one.round}: {one.error}"
+                    )
+                if sink.stopping:
+                    return
+        except bridges.Parted as error:
+            raise UserError(
+                f"trial {number}, {label}: {error}: the study was changed, or something computes otherwise "
+                "than when it was written. Give --accept-changes to go on all the same, or another --out to "
+                "run it anew"
+            ) from error
         sink.put(stored_advice(world, loop, label, learned.optimum, steps))
+
+
+def _records(trial: Trial, loop: bridges.Loop, one: bridges.Round) -> Iterator[Record]:
+    """A round as it is stored, and what it leaves beside its numbers."""
+    whose = trial.number, trial.label
+    if trial.scenario.keep_info and (info := plain_info(one.info)):
+        yield Detail(*whose, one.round, "info", info)
+    yield StoredRound.of(*whose, one)
+    if loop.learned is not None:
+        t, learned = loop.learned
+        loop.learned = None
+        yield Detail(*whose, t, "kernels", learned.most_probable().to_dict())
+        yield Detail(*whose, t, "learned", learned.to_dict())
 
 
 def replay(

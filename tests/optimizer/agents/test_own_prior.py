@@ -49,7 +49,7 @@ def test_after_its_design_a_decomposed_agent_predicts_by_mixtures_learned_from_i
         assert np.isnan(agent.predict(NEW)[0]).all()
         agent.tell(X[[i]], Y[[i]], STATED[[i]] if says[i] else None)
     noise = np.where(np.array(says)[:, None], STATED, np.nan)
-    mixture = OwnRounds("rbf", 4).learn(X, Y, noise)
+    mixture = OwnRounds("rbf", 4).learn(X, Y, noise).mixture()
     assert len(mixture.components) == 24
     moments = [mixed(mixture, j, Y[:, j], noise[:, j]) for j in range(2)]
     found = agent.predict(NEW)
@@ -62,7 +62,8 @@ def test_after_its_design_an_aggregate_agent_predicts_by_a_mixture_of_composed_v
     agent = make_agent("gp-ucb", UNIT, Composition(2, weights=WEIGHTS), seed=4)
     y, noise = Y @ WEIGHTS, STATED @ WEIGHTS**2
     agent.tell(X, y, noise)
-    mean, variance = mixed(OwnRounds("rbf", 4).learn(X, y[:, None], noise[:, None]), 0, y, noise)
+    learned = OwnRounds("rbf", 4).learn(X, y[:, None], noise[:, None])
+    mean, variance = mixed(learned.mixture(), 0, y, noise)
     found = agent.predict(NEW)
     np.testing.assert_allclose(found[0], mean, rtol=1e-6)
     np.testing.assert_allclose(found[1], np.sqrt(variance), rtol=1e-6)

@@ -26,8 +26,8 @@ def numbers(mixture, j):
 @pytest.mark.parametrize("stated", [True, False])
 def test_other_units_change_what_is_learned_by_their_factors_alone(stated):
     noise = np.full(Y.shape, 0.01) if stated else UNSTATED
-    one = OwnRounds("rbf", 1).learn(X, Y, noise)
-    other = OwnRounds("rbf", 1).learn(X * [4.0, 0.25], 1000 * Y, 1e6 * noise)
+    one = OwnRounds("rbf", 1).learn(X, Y, noise).mixture()
+    other = OwnRounds("rbf", 1).learn(X * [4.0, 0.25], 1000 * Y, 1e6 * noise).mixture()
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-3)
     for j in range(2):
         first, second = numbers(one, j), numbers(other, j)
@@ -41,7 +41,7 @@ def test_other_units_change_what_is_learned_by_their_factors_alone(stated):
 
 
 def test_weights_add_up_to_one_and_means_are_the_observations():
-    mixture = OwnRounds("rbf", 1).learn(X, Y, UNSTATED)
+    mixture = OwnRounds("rbf", 1).learn(X, Y, UNSTATED).mixture()
     np.testing.assert_allclose(mixture.weights.sum(axis=0), 1.0)
     assert mixture.weights.shape == (24, 2) and mixture.weights.std() > 0
     for prior in (*mixture.components, mixture.most_probable):
@@ -50,7 +50,7 @@ def test_weights_add_up_to_one_and_means_are_the_observations():
 
 def test_a_group_that_does_not_vary_has_the_priors_of_its_hyperparameters_and_no_noise():
     still = np.column_stack([Y[:, 0], np.zeros(14)])
-    amplitudes, _, lengths, noises = numbers(OwnRounds("rbf", 1).learn(X, still, UNSTATED), 1)
+    amplitudes, _, lengths, noises = numbers(OwnRounds("rbf", 1).learn(X, still, UNSTATED).mixture(), 1)
     unit = Y[:, 0].std() ** 2
     assert np.log(amplitudes / unit).mean() == pytest.approx(0.0, abs=0.2)
     assert np.log(amplitudes / unit).std() == pytest.approx(1.0, abs=0.35)
@@ -61,7 +61,7 @@ def test_a_group_that_does_not_vary_has_the_priors_of_its_hyperparameters_and_no
 
 def test_draws_are_of_the_seed_and_the_number_of_rounds_told():
     def lengths(seed, X, Y):
-        return numbers(OwnRounds("rbf", seed).learn(X, Y, np.full(Y.shape, np.nan)), 0)[2]
+        return numbers(OwnRounds("rbf", seed).learn(X, Y, np.full(Y.shape, np.nan)).mixture(), 0)[2]
 
     first = lengths(1, X, Y)
     np.testing.assert_array_equal(first, lengths(1, X, Y))
@@ -104,7 +104,7 @@ def test_of_very_many_observations_some_teach_the_hyperparameters(monkeypatch):
         original(self, kernel, X, *rest)
 
     monkeypatch.setattr(Group, "__init__", noting)
-    mixture = OwnRounds("rbf", 1).learn(X, Y, UNSTATED)
+    mixture = OwnRounds("rbf", 1).learn(X, Y, UNSTATED).mixture()
     assert sizes == [10, 10]
     np.testing.assert_allclose(mixture.means, Y.mean(axis=0))
 

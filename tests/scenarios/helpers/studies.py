@@ -123,7 +123,8 @@ def a_round(**changes: object) -> StoredRound:
     """Return a round as the store takes it, with what is awkward to store in it."""
     record = StoredRound(
         trial=1, agent="a", round=1, policy=[0.1, 1 / 3], row=None, outcomes=[math.pi, math.nan],
-        noise_variance=None, objective=math.nan, expected=5e-324, regret=0.1 + 0.2, seconds=1e-3,
+        noise_variance=None, objective=math.nan, expected=5e-324,
+        expected_outcomes=[1 / 7, math.nan], regret=0.1 + 0.2, seconds=1e-3,
         step_seconds=1e300, status="partial", error="",
     )  # fmt: skip
     return record._replace(**changes)

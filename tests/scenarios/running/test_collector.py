@@ -34,10 +34,10 @@ def wait_until(condition):
 
 def test_who_claims_a_trial_takes_it_from_the_worker_before(collector):
     lost, heir = (WorkerSink(collector.address, collector.key) for _ in range(2))
-    assert lost.claim(1, "a") == []
+    assert lost.claim(1, "a").rounds == []
     lost.put(a_round(round=1))
     wait_until(lambda: rounds(collector) == [1])
-    assert [one.round for one in heir.claim(1, "a")] == [1]
+    assert [one.round for one in heir.claim(1, "a").rounds] == [1]
     with pytest.raises(DriverGone):
         for _ in range(1000):  # it notices by its next rounds, none of which is stored
             lost.put(a_round(round=2, objective=-1.0))
@@ -49,7 +49,7 @@ def test_who_claims_a_trial_takes_it_from_the_worker_before(collector):
 
 def test_workers_are_told_to_stop(collector):
     working = WorkerSink(collector.address, collector.key)
-    assert working.claim(1, "a") == [] and not working.stopping
+    assert working.claim(1, "a").rounds == [] and not working.stopping
     collector.stop()
     wait_until(lambda: working.stopping)
     assert WorkerSink(collector.address, collector.key).claim(2, "a") is None
@@ -64,7 +64,7 @@ def test_a_stranger_is_not_let_in_and_keeps_nobody_waiting(collector, greeting):
     with pytest.raises(DriverGone):
         WorkerSink(collector.address, b"another key").claim(1, "a")
     worker = WorkerSink(collector.address, collector.key)
-    assert worker.claim(1, "a") == []
+    assert worker.claim(1, "a").rounds == []
     worker.put(a_round())
     wait_until(lambda: rounds(collector) == [1])
     silent.close()

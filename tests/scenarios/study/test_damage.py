@@ -129,6 +129,7 @@ def test_a_study_whose_facts_are_lost_cannot_be_read(sound, policyloop, tmp_path
     path = tmp_path / "s.sqlite"
     shutil.copy(sound.path, path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE meta SET value = substr(value, 2) WHERE key = 'scenario'")
+        for table in ("meta", "meta_copy"):
+            connection.execute(f"UPDATE {table} SET value = substr(value, 2) WHERE key = 'scenario'")
     code, _, error = policyloop("show", path)
     assert code == 2 and "cannot be read" in error and "another --out" in error and error.count("\n") == 1

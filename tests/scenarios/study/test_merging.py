@@ -6,6 +6,7 @@ import pytest
 from studies import assert_same, results
 
 from scenarios import UserError, load, run
+from scenarios.study.checksums import seal_all
 from scenarios.study.merging import merge
 from scenarios.study.study import Study
 
@@ -54,6 +55,7 @@ def test_what_does_not_belong_together_is_refused(scenario_file, policyloop, who
         changed.write_bytes(whole.path.read_bytes())
         with sqlite3.connect(changed) as connection:
             connection.execute(change)
+            seal_all(connection)
         connection.close()
         with pytest.raises(UserError, match=words):
             merge([whole.path, changed], out)

@@ -8,7 +8,7 @@ import pytest
 from studies import a_round
 
 from optimizer.agents.agent import Recommendation
-from scenarios.study.records import Advice, Facts, HeldOut, StoredOptimum, StoredRound
+from scenarios.study.records import Advice, Detail, Facts, HeldOut, StoredOptimum, StoredRound
 from scenarios.trial.sink import Claim, from_wire, to_wire
 from simulators import FluODE
 
@@ -20,11 +20,12 @@ ADVICE = Advice.of(
 
 
 def test_a_round_is_the_loops_again():
-    stored = a_round(outcomes=[math.pi, None], objective=None, noise_variance=[1e-300, 0.1], row=3)
+    known = {"outcomes": [math.pi, None], "expected_outcomes": [1 / 7, None], "objective": None}
+    stored = a_round(**known, noise_variance=[1e-300, 0.1], row=3)
     again = StoredRound.of(1, "a", stored.as_round())
     assert np.isnan(again.outcomes[1]) and np.isnan(again.objective)
-    assert again._replace(outcomes=stored.outcomes, objective=None) == stored
-    assert StoredRound.stored(again._replace(objective=None).columns()) == stored
+    assert again._replace(**known) == stored
+    assert StoredRound.stored(again.columns()) == stored
 
 
 def test_advice_is_the_same_without_nan():
@@ -54,7 +55,14 @@ def test_what_is_no_advice_is_refused(value):
         Advice.stored((trial, agent, rounds, value, *rest))
 
 
-@pytest.mark.parametrize("message", [Claim(1, "a"), a_round(outcomes=[1.5, None], objective=None)])
+@pytest.mark.parametrize(
+    "message",
+    [
+        Claim(1, "a"),
+        a_round(outcomes=[1.5, None], objective=None, expected_outcomes=None),
+        Detail(1, "a", 3, "info", {"peak": 0.1 + 0.2, "curve": [1, None]}),
+    ],
+)
 def test_messages_arrive_as_they_were_sent(message):
     assert from_wire(to_wire(message)) == message
 
@@ -67,3 +75,10 @@ def test_advice_arrives_without_nan():
 def test_an_optimum_is_the_bridges_again():
     stored = StoredOptimum([0.1, 1 / 3], 4, 5e-324, [math.pi])
     assert StoredOptimum.of(stored.as_optimum()) == stored
+
+
+def test_a_detail_is_stored_with_every_bit_and_refused_where_it_is_none():
+    detail = Detail(1, "a", 3, "learned", {"theta": [0.1 + 0.2, 5e-324], "family": "rbf"})
+    assert Detail.stored(detail.columns()) == detail
+    with pytest.raises(ValueError, match="not a detail"):
+        Detail.stored((*detail[:-1], b"no zlib"))

@@ -24,7 +24,7 @@ def test_floats_and_missing_values_come_back_exactly(tmp_path):
     with Store(tmp_path / "s") as store:
         store.add([a_round(), a_round(round=2, row=7, noise_variance=[1e-300, 0.1])])
         first, second = read_rounds(store.read())
-    assert first == a_round(outcomes=[math.pi, None], objective=None)
+    assert first == a_round(outcomes=[math.pi, None], objective=None, expected_outcomes=[1 / 7, None])
     assert second.noise_variance == [1e-300, 0.1] and second.row == 7
 
 

@@ -2,44 +2,26 @@
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from studies import assert_same, start
 
 from scenarios import UserError, load, run
 from scenarios.study import file
+from scenarios.study.checksums import seal_all
 from scenarios.study.store import Store
 from scenarios.study.study import Study
 
 ROOT = Path(__file__).parents[3]
 
-# The first version's tables, as they were written then.
-VERSION_1 = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE priors (world TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (world, key)) STRICT;
-CREATE TABLE worlds (
-    world TEXT PRIMARY KEY, seed INTEGER, policy TEXT, row INTEGER, value REAL, outcomes TEXT
-) STRICT;
-CREATE TABLE rounds (
-    trial INTEGER, agent TEXT, round INTEGER,
-    policy TEXT NOT NULL, row INTEGER, outcomes TEXT NOT NULL, noise_variance TEXT,
-    objective REAL, expected REAL, regret REAL, seconds REAL, step_seconds REAL,
-    status TEXT NOT NULL, error TEXT NOT NULL,
-    PRIMARY KEY (trial, agent, round)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE recommendations (
-    trial INTEGER, agent TEXT, rounds INTEGER NOT NULL, value TEXT NOT NULL,
-    expected REAL, simple_regret REAL,
-    PRIMARY KEY (trial, agent)
-) STRICT, WITHOUT ROWID;
-PRAGMA application_id=1347175248;
-PRAGMA user_version=1;
-"""
+OLD = Path(__file__).parents[1] / "old"
 
 
 @pytest.fixture
@@ -52,17 +34,10 @@ def half(scenario_file, tmp_path):
     return run(load(scenario_file(), {"rounds": 2}), out=tmp_path / "half.sqlite").path
 
 
-@pytest.fixture
-def old(half):
-    """Half a study, in the first version's tables."""
-    path = half.with_name("old.sqlite")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(VERSION_1)
-        connection.execute("ATTACH ? AS new", (str(half),))
-        for table in ("meta", "priors", "worlds", "rounds", "recommendations"):
-            connection.execute(f"INSERT INTO main.{table} SELECT * FROM new.{table}")
-        connection.commit()
-    return path
+@pytest.fixture(params=[1, 2])
+def old(request, tmp_path):
+    """A study of flu, six rounds of ten, as earlier versions wrote it."""
+    return Path(shutil.copy(OLD / f"schema_{request.param}.study.sqlite", tmp_path / "old.sqlite"))
 
 
 def version_of(path):
@@ -70,25 +45,45 @@ def version_of(path):
         return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
-def test_an_old_study_is_read_as_it_is_and_upgraded_when_it_goes_on(scenario_file, old, half, whole):
+def test_an_old_study_is_read_as_it_is(old, policyloop):
     before = old.read_bytes()
-    assert_same(Study(old), Study(half))
-    assert [one["began"] for one in Study(old).runs] == [Study(old).meta["created"]]
+    study = Study(old)
+    frame = study.to_dataframe()
+    assert frame["status"].tolist() == ["ok"] * 18 and frame["regret"].between(0, 10).all()
+    assert [one["began"] for one in study.runs] == [study.meta["created"]]
+    assert len(study.recommendations()) == 3 and study.world(1).priors
+    for command in ("show", "compare", "plot", "export"):
+        code, out, error = policyloop(command, old)
+        assert code == 0 and out and error == ""
     assert old.read_bytes() == before
-    ended = run(load(scenario_file()), out=old, resume=True)
-    assert_same(ended, whole)
-    assert version_of(old) == file.SCHEMA_VERSION == 2
-    assert [one["versions"] for one in ended.runs] == [ended.meta["versions"]] * 2
 
 
-def test_an_upgrade_that_is_killed_leaves_the_old_study(old, half, monkeypatch):
-    steps = (file._STEPS[0], file._STEPS[1] + "INSERT INTO nowhere VALUES (1);")
+def test_an_old_study_goes_on_only_where_that_is_accepted_and_is_upgraded_then(old, policyloop):
+    before, frame = version_of(old), Study(old).to_dataframe()
+    code, _, error = policyloop("resume", old, "--rounds", 8)
+    assert code == 2 and "agents of an earlier version" in error and error.count("\n") == 1
+    assert "--accept-changes" in error and len(Study(old).rounds()) == 18
+    assert before < file.SCHEMA_VERSION
+    code, _, error = policyloop("resume", old, "--rounds", 8, "--accept-changes", "--quiet")
+    assert (code, error) == (0, "") and version_of(old) == file.SCHEMA_VERSION
+    ended = Study(old)
+    pd.testing.assert_frame_equal(
+        ended.to_dataframe().query("round <= 6").reset_index(drop=True), frame, check_exact=True
+    )
+    assert len(ended.rounds()) == 24
+    assert ended.runs[-1]["accepted"] == ["it was written by agents of an earlier version"]
+    assert "accepted" in policyloop("show", old)[1]
+
+
+def test_an_upgrade_that_is_killed_leaves_the_old_study(old, monkeypatch):
+    before, version = Study(old).rounds(), version_of(old)
+    steps = (*file._STEPS[:-1], file._STEPS[-1] + "INSERT INTO nowhere VALUES (1);")
     monkeypatch.setattr(file, "_STEPS", steps)
     with pytest.raises(UserError, match="nowhere"):
         Store(old, resume=True)
     monkeypatch.undo()
-    assert version_of(old) == 1
-    assert_same(Study(old), Study(half))
+    assert version_of(old) == version
+    assert Study(old).rounds() == before
 
 
 def test_an_upgraded_study_has_the_tables_of_a_new_one(old, half):
@@ -255,6 +250,7 @@ def test_a_clock_that_is_set_back_changes_nothing(scenario_file, whole, tmp_path
     monkeypatch.undo()
     with sqlite3.connect(out) as connection:  # the second run began before the first
         connection.execute("UPDATE runs SET began = '\"1970-01-01T00:00:00+00:00\"' WHERE run = 2")
+        seal_all(connection)
     connection.close()
     assert_same(study, whole)
     assert_same(Study(out), whole)
