@@ -1,4 +1,4 @@
-"""A study goes on from what agents had learned, in the world that it was made in, or says what has changed."""
+"""A study goes on from what agents had learned, in the world it was made in, or says what has changed."""
 
 import contextlib
 import json
