@@ -5,6 +5,7 @@ Nothing heavy is imported before it is used, so that `--help` answers at once.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -37,6 +38,10 @@ Start with:  policyloop list,  then:  policyloop run flu --trials 2 --rounds 20
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Why an output can be written to no more: the disk, and not the simulator, is at its end."""
 
 
 def _version(wanted: bool) -> None:
@@ -92,13 +97,21 @@ def invoke(arguments: list[str]) -> int:
         if isinstance(error, UserError):
             tell(on_one_line(error))
             return USER
+        if isinstance(error, OSError) and error.errno in FULL:
+            tell(f"the output cannot be written ({error.strerror})")
+            return _noted(error, USER)
         policy, seed = getattr(error, "policy", None), getattr(error, "seed", None)
         repeat = "" if policy is None and seed is None else f" (policy {policy}, seed {seed})"
         hint = "" if "--debug" in arguments else "; --debug shows where"
         tell(f"{type(error).__name__}: {on_one_line(error)}{repeat}{hint}")
-        for note in getattr(error, "__notes__", []):
-            tell(note)
-        return SIMULATOR
+        return _noted(error, SIMULATOR)
+
+
+def _noted(error: Exception, code: int) -> int:
+    """Tell an error's notes; the exit code."""
+    for note in getattr(error, "__notes__", []):
+        tell(note)
+    return code
 
 
 def _command_of(arguments: list[str]) -> str:
