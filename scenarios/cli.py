@@ -14,8 +14,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from policyloop.messages import on_one_line
+from policyloop.plain_text import for_terminal
 from scenarios.commands.check import check
-from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, tell
+from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, never_refuse, tell
 from scenarios.commands.list import list_scenarios
 from scenarios.commands.new import new
 from scenarios.commands.reproduce import reproduce
@@ -81,7 +82,7 @@ def invoke(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except click_error as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            typer.echo(error.format_message(), err=True)
+            typer.echo(error.format_message(), err=True)  # the help
         elif error.format_message():
             tell(f"{on_one_line(error.format_message())} (try: {_command_of(arguments)} --help)")
         return USER
@@ -93,7 +94,7 @@ def invoke(arguments: list[str]) -> int:
         return 0
     except Exception as error:
         if "--debug" in arguments:
-            traceback.print_exc()
+            print(for_terminal(traceback.format_exc()), end="", file=sys.stderr)
         if isinstance(error, UserError):
             tell(on_one_line(error))
             return USER
@@ -132,6 +133,7 @@ def main() -> NoReturn:
 
     from scenarios.running.interrupts import exit_code, interrupt
 
+    never_refuse()
     # Not the handler of SIGINT, which a shell sets to "ignore" for what it runs in the background.
     signal.signal(signal.SIGTERM, interrupt)
     code = invoke(sys.argv[1:])

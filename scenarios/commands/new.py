@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 import policyloop
-from scenarios.commands.console import Debug
+from scenarios.commands.console import Debug, say
 from scenarios.errors import UserError
 from scenarios.outputs import whole_folder
 
@@ -63,9 +63,9 @@ def simulator(
     """
     home = write_simulator(name, folder)
     package = name.replace("-", "_")
-    typer.echo(f"{home} is written. Edit {home / package / 'simulator.py'}, then:")
-    typer.echo(f"  policyloop check {home / package / 'simulator.py'}:{class_name(name)}")
-    typer.echo(f"  policyloop run {home / 'scenario.toml'}")
+    say(f"{home} is written. Edit {home / package / 'simulator.py'}, then:")
+    say(f"  policyloop check {home / package / 'simulator.py'}:{class_name(name)}")
+    say(f"  policyloop run {home / 'scenario.toml'}")
 
 
 def class_name(name: str) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from policyloop.http_guard import is_loopback, token_of
 from policyloop.messages import on_one_line
-from scenarios.commands.console import ENVIRONMENT, Debug, Options, tell
+from scenarios.commands.console import ENVIRONMENT, Debug, Options, say, tell
 from scenarios.errors import UserError
 
 
@@ -67,7 +67,7 @@ def serve(
             if token is None and not is_loopback(host):
                 tell("whoever reaches this address can run the model; --token-file asks for a token")
             names = f"{environment.name}, {environment.name}-objective"
-            typer.echo(f"{names} at {url} (Ctrl-C ends it)")
+            say(f"{names} at {url} (Ctrl-C ends it)")
 
         serve_models(environment, host, port, announce, allow_hosts=allow_host or [], token=token)
     except ValueError as error:

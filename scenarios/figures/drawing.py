@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,8 @@ def save(figure: Figure, path: Path) -> list[Path]:
     """
     paths = {kind: path.with_name(f"{path.name}.{kind}") for kind in FORMATS}
     for kind, one in paths.items():
-        with whole_file(one) as partial:
+        with whole_file(one) as partial, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in letters that the font has not
             metadata = {"Date": None} if kind == "svg" else None
             figure.savefig(partial, format=kind, dpi=_DPI, metadata=metadata)
     return list(paths.values())
