@@ -100,6 +100,6 @@ def options_of(given: list[str]) -> dict[str, Any]:
             raise UserError(f"command line: --option {pair}; accepted: KEY=VALUE")
         try:
             options[key] = tomllib.loads(f"value = {value}")["value"]
-        except (tomllib.TOMLDecodeError, KeyError):
+        except (ValueError, KeyError, RecursionError):
             options[key] = value
     return options

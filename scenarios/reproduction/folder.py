@@ -136,7 +136,7 @@ class Folder:
             stored: dict[str, Any] = json.loads(mark.read_text(encoding="utf-8"))
             if not {"settings", "finished", "seconds", "commands"} <= set(stored):
                 raise ValueError("keys are missing")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise UserError(f"{mark}: cannot be read as a reproduction ({on_one_line(error)})") from error
         return stored
 
