@@ -29,6 +29,8 @@ except ModuleNotFoundError as error:
 Endpoint = Callable[[bytes], Awaitable[Any]]
 Endpoints = Mapping[tuple[str, str], Endpoint]  # by method and path
 
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Server": "policyloop"}
+
 _LONGEST_MESSAGE = 1000  # characters: what a client sent is not sent back whole
 
 _quiet = logging.getLogger("policyloop.server")
@@ -143,7 +145,7 @@ def _answering(endpoints: Endpoints, guard: Guard, caps: Caps) -> _Server:
             said.force_close()  # what is left of the request is not read
             return said
         try:
-            return web.json_response(await endpoint(body), dumps=_dumps)
+            return _json(await endpoint(body))
         except Refusal as refusal:
             return _error(refusal.status, refusal.kind, refusal.message)
         except Exception as failure:  # behind an endpoint is a model, which may do anything
@@ -184,11 +186,12 @@ async def _body(request: web.BaseRequest, caps: Caps) -> bytes:
 
 def _error(status: int, kind: str, message: str) -> web.Response:
     short = message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 4]} ..."
-    return web.json_response({"error": {"type": kind, "message": short}}, status=status)
+    return _json({"error": {"type": kind, "message": short}}, status)
 
 
-def _dumps(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)  # nan is no JSON
+def _json(value: Any, status: int = 200) -> web.Response:
+    text = json.dumps(value, allow_nan=False)  # nan is no JSON
+    return web.json_response(text=text, status=status, headers=_HEADERS)
 
 
 @contextmanager

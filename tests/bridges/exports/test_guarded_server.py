@@ -99,7 +99,7 @@ def test_a_page_of_another_site_is_refused_and_no_step_is_taken(served, origin, 
     before = len(steps)
     status, told, headers = ask(port, path, method=method, headers={**JSON, "Origin": origin})
     assert status == 403 and told["error"]["type"] == "Forbidden" and len(steps) == before
-    assert "Access-Control-Allow-Origin" not in headers
+    assert "Access-Control-Allow-Origin" not in headers and headers["X-Content-Type-Options"] == "nosniff"
     assert ask(port, path, method=method, headers={**JSON, "Sec-Fetch-Site": "cross-site"})[0] == 403
 
 
