@@ -75,3 +75,12 @@ def test_a_header_without_end_is_quoted_in_part(tmp_path):
     with pytest.raises(ValueError, match="unknown header .* and 970 more") as told:
         read_stations(tmp_path / "wide.csv")
     assert len(str(told.value)) < 2000
+
+
+@pytest.mark.parametrize("sign", ["\\n", "\\u2028", "\\u0085", "\\u001b[31m", "\\u009b31m"])
+@pytest.mark.parametrize("line", ['"a{}b" = 1', 'name = "a{}b"', 'agents = [{{ "x{}" = 1 }}]'])
+def test_keys_and_values_are_told_on_one_line(tmp_path, sign, line):
+    (tmp_path / "s.toml").write_text(line.format(sign) + "\n")
+    with pytest.raises(UserError) as told:
+        load(tmp_path / "s.toml")
+    assert len(str(told.value).splitlines()) == 1 and str(told.value).isprintable()

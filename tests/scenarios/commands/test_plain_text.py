@@ -113,6 +113,7 @@ def test_figures_are_drawn_of_any_text(wards, tmp_path):
     assert len(list(tmp_path.glob("*.png"))) == 3
 
 
+@pytest.mark.filterwarnings("ignore:No artists with labels", "ignore:constrained_layout not applied")
 @settings(max_examples=30, deadline=None)
 @given(st.text(max_size=60) | st.text(alphabet=r"$\{}^_%&<>-a", max_size=30))
 def test_any_text_can_be_drawn_as_it_is(tmp_path_factory, text):
