@@ -131,6 +131,8 @@ def _answering(endpoints: Endpoints, guard: Guard, caps: Caps) -> _Server:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         server.heard.add(request.protocol)
         try:
+            if len(request.headers) > caps.fields:  # older versions of aiohttp do not count them
+                raise Refusal(400, "BadRequest", f"there are more than {caps.fields} headers")
             guard.check(request.method, request.headers.items())
             endpoint = endpoints.get((request.method, request.path))
             if endpoint is None and request.path in paths:
