@@ -1,6 +1,8 @@
 """Odd files of strangers are read, or refused in one line that names the file; never a traceback."""
 
+import gzip
 import importlib.util
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,12 @@ def test_keys_and_values_are_told_on_one_line(tmp_path, sign, line):
     with pytest.raises(UserError) as told:
         load(tmp_path / "s.toml")
     assert len(str(told.value).splitlines()) == 1 and str(told.value).isprintable()
+
+
+def test_a_small_packed_file_with_an_endless_line_is_refused_before_it_fills_the_memory(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"id," + b"x" * 10**8))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"a\.csv\.gz: row 1: longer than 1048576 bytes"):
+        read_stations(tmp_path / "a.csv.gz")
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
