@@ -95,3 +95,20 @@ def test_a_small_packed_file_with_an_endless_line_is_refused_before_it_fills_the
         read_stations(tmp_path / "a.csv.gz")
     assert tracemalloc.get_traced_memory()[1] < 10**7
     tracemalloc.stop()
+
+
+@pytest.mark.filterwarnings("error")
+def test_cells_near_the_largest_float_are_dropped_without_a_warning(tmp_path):
+    row = "{0},{0},{0},{0},{0}\n"
+    (tmp_path / "a.csv").write_text("lon,lat,t,h,w\n" + row.format("1e308") * 2 + "1,2,20,0.5,3\n")
+    stations, report = read_stations(
+        tmp_path / "a.csv",
+        columns={"lon": "lon", "lat": "lat", "temperature": "t", "humidity": "h", "wind": "w"},
+        units={"temperature": "degF", "humidity": "fraction", "wind": "mph"},
+    )
+    assert len(stations) == 1 and report.count("dropped") == 2
+    with pytest.raises(ValueError, match="all 2 rows are dropped"):
+        (tmp_path / "b.csv").write_text(
+            "ids,names,lon,lat,time,temperature,humidity,wind\n" + "a,b,1,2,,280,50,1e308\n" * 2
+        )
+        read_stations(tmp_path / "b.csv")
