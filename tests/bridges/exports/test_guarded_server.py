@@ -289,7 +289,7 @@ def test_a_client_that_has_left_takes_no_step():
     with serving(FunctionEnvironment(step, {"x": (0, 1)}, ["a"]), port=0) as url:
         port = int(url.rpartition(":")[2])
         body = json.dumps({"name": "FunctionEnvironment", "input": [[0.5]]}).encode()
-        head = f"POST /Evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head = "POST /Evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
         first = socket.create_connection(("127.0.0.1", port), timeout=60)
         first.sendall(request)
