@@ -5,6 +5,7 @@ Nothing heavy is imported before it is used, so that `--help` answers at once.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -13,8 +14,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from policyloop.messages import on_one_line
+from policyloop.plain_text import for_terminal
 from scenarios.commands.check import check
-from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, tell
+from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, never_refuse, tell
 from scenarios.commands.list import list_scenarios
 from scenarios.commands.new import new
 from scenarios.commands.reproduce import reproduce
@@ -37,6 +39,10 @@ Start with:  policyloop list,  then:  policyloop run flu --trials 2 --rounds 20
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Why an output can be written to no more: the disk, and not the simulator, is at its end."""
 
 
 def _version(wanted: bool) -> None:
@@ -76,7 +82,7 @@ def invoke(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except click_error as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            typer.echo(error.format_message(), err=True)
+            typer.echo(error.format_message(), err=True)  # the help
         elif error.format_message():
             tell(f"{on_one_line(error.format_message())} (try: {_command_of(arguments)} --help)")
         return USER
@@ -88,17 +94,25 @@ def invoke(arguments: list[str]) -> int:
         return 0
     except Exception as error:
         if "--debug" in arguments:
-            traceback.print_exc()
+            print(for_terminal(traceback.format_exc()), end="", file=sys.stderr)
         if isinstance(error, UserError):
             tell(on_one_line(error))
             return USER
+        if isinstance(error, OSError) and error.errno in FULL:
+            tell(f"the output cannot be written ({error.strerror})")
+            return _noted(error, USER)
         policy, seed = getattr(error, "policy", None), getattr(error, "seed", None)
         repeat = "" if policy is None and seed is None else f" (policy {policy}, seed {seed})"
         hint = "" if "--debug" in arguments else "; --debug shows where"
         tell(f"{type(error).__name__}: {on_one_line(error)}{repeat}{hint}")
-        for note in getattr(error, "__notes__", []):
-            tell(note)
-        return SIMULATOR
+        return _noted(error, SIMULATOR)
+
+
+def _noted(error: Exception, code: int) -> int:
+    """Tell an error's notes; the exit code."""
+    for note in getattr(error, "__notes__", []):
+        tell(note)
+    return code
 
 
 def _command_of(arguments: list[str]) -> str:
@@ -119,6 +133,7 @@ def main() -> NoReturn:
 
     from scenarios.running.interrupts import exit_code, interrupt
 
+    never_refuse()
     # Not the handler of SIGINT, which a shell sets to "ignore" for what it runs in the background.
     signal.signal(signal.SIGTERM, interrupt)
     code = invoke(sys.argv[1:])

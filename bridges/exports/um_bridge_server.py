@@ -1,7 +1,7 @@
 """An environment as UM-Bridge models, served over HTTP: for clients in Python, C++, R, MATLAB or Julia.
 
 The protocol, version 1.0, is JSON over HTTP, an endpoint a question: which models there are, and of a model
-what it supports, its sizes and its outputs.
+what it supports, its sizes and its outputs. Who may ask, and how much, is in `guarded_server`.
 """
 
 import asyncio
@@ -11,19 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from reprlib import repr  # of what a client sent the beginning, however deep it is
+from typing import Any, NoReturn
 
 import numpy as np
 
-from bridges.extras import missing
+from bridges.exports.guarded_server import Caps, Endpoints, listening
 from bridges.steps import observe
+from policyloop.http_guard import Guard, Refusal
 from policyloop.messages import on_one_line
 from simulators.contract.environment import Environment, SimulationError
-
-try:
-    from aiohttp import web
-except ModuleNotFoundError as error:
-    raise missing(error, "a UM-Bridge server") from error
 
 LOOPBACK = "127.0.0.1"
 PORT = 4242
@@ -32,17 +29,12 @@ PORT = 4242
 DERIVATIVES = ("Gradient", "ApplyJacobian", "ApplyHessian")
 """What the protocol can ask of a model and none of ours supports."""
 
-
-class ModelNotFound(ValueError):
-    """The protocol's error: there is no model of that name."""
+LARGEST_SEED = 2**63 - 1
 
 
-class InvalidInput(ValueError):
-    """The protocol's error: the input vectors are not as long as the model's."""
-
-
-class UnsupportedFeature(ValueError):
-    """The protocol's error: no model has that feature."""
+def _mistake(words: str, kind: str = "ValueError") -> Refusal:
+    """A client's mistake; `kind` is the protocol's name of it where it has one."""
+    return Refusal(400, kind, words)
 
 
 class EnvironmentModel:
@@ -61,19 +53,30 @@ class EnvironmentModel:
         self.inputs = 1 if space.finite else space.d
         self.outputs = 1 if composed else len(environment.groups)
 
-    def evaluate(self, vector: list[float], config: Mapping[str, Any]) -> list[float]:
-        """Take a step, and raise SimulationError if a group is missing: the protocol has no word for that.
+    def checked(self, vector: list[float], config: Mapping[str, Any]) -> tuple[Any, int | None]:
+        """The policy and the seed that a client asks for, or Refusal.
 
         `config` may hold a `seed` of the noise, and of the memory if there is one, and nothing else; without
         it the noise stream goes on.
         """
         space = self.environment.policy_space
-        policy = space.check(vector[0] if space.finite else vector)
+        try:
+            policy = space.check(vector[0] if space.finite else vector)
+        except (ValueError, OverflowError) as error:
+            raise _mistake(on_one_line(error)) from error
         if unknown := [key for key in config if key != "seed"]:
-            raise ValueError(f"config: unknown key {unknown[0]!r}; accepted: 'seed'")
-        seed = config.get("seed")
-        if "seed" in config and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-            raise ValueError(f"config: seed = {seed!r}; accepted: a whole number, 0 or more")
+            raise _mistake(f"config: unknown key {repr(unknown[0])}; accepted: 'seed'")
+        if "seed" not in config:
+            return policy, None
+        seed = config["seed"]
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+            raise _mistake(
+                f"config: seed = {repr(seed)}; accepted: a whole number, 0 or more, at most {LARGEST_SEED}"
+            )
+        return policy, seed
+
+    def evaluate(self, policy: Any, seed: int | None) -> list[float]:
+        """Take a step, and raise SimulationError if a group is missing: the protocol has no word for that."""
         values = observe(self.environment, policy, seed).values
         lost = [g for g, value in zip(self.environment.groups, values, strict=True) if not np.isfinite(value)]
         if lost:
@@ -84,7 +87,15 @@ class EnvironmentModel:
 
 
 @contextmanager
-def serving(environment: Environment, host: str = LOOPBACK, port: int = PORT) -> Iterator[str]:
+def serving(
+    environment: Environment,
+    host: str = LOOPBACK,
+    port: int = PORT,
+    *,
+    allow_hosts: Sequence[str] = (),
+    token: str | None = None,
+    caps: Caps | None = None,
+) -> Iterator[str]:
     """Serve an environment while the context lasts; its models are NAME and NAME-objective.
 
     Parameters
@@ -92,9 +103,15 @@ def serving(environment: Environment, host: str = LOOPBACK, port: int = PORT) ->
     environment : Environment
         Steps are taken one at a time.
     host : str, default="127.0.0.1"
-        Where to listen: this machine alone, unless another address is given. There is no access control.
+        Where to listen: this machine alone, unless another address is given.
     port : int, default=4242
         0 takes any free one.
+    allow_hosts : sequence of str, optional
+        Names of this server, as `Host` and `Origin` say them, besides those of the loopback and `host`.
+    token : str, optional
+        What a request has to show as `Authorization: Bearer TOKEN`. Without one there is no access control.
+    caps : Caps, optional
+        What is taken at most of bodies, connections and time.
 
     Yields
     ------
@@ -104,27 +121,12 @@ def serving(environment: Environment, host: str = LOOPBACK, port: int = PORT) ->
     Raises
     ------
     ValueError
-        If nothing can listen there.
+        If nothing can listen there, or a name is no host's.
     """
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    runner = web.AppRunner(
-        application([EnvironmentModel(environment), EnvironmentModel(environment, composed=True)])
-    )
-    try:
-        try:
-            asyncio.run_coroutine_threadsafe(_listen(runner, host, port), loop).result()
-        except (OSError, OverflowError) as refused:
-            reason = getattr(refused, "strerror", None) or refused
-            raise ValueError(f"host={host!r}, port={port}: cannot listen there: {reason}") from refused
-        taken = runner.addresses[0]
-        yield f"http://{f'[{taken[0]}]' if ':' in taken[0] else taken[0]}:{taken[1]}"
-    finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    guard = Guard.of(host, allow_hosts, token)
+    models = [EnvironmentModel(environment), EnvironmentModel(environment, composed=True)]
+    with listening(endpoints(models), guard, host, port, caps) as url:
+        yield url
 
 
 def serve(
@@ -132,94 +134,102 @@ def serve(
     host: str = LOOPBACK,
     port: int = PORT,
     announce: Callable[[str], None] = print,
+    *,
+    allow_hosts: Sequence[str] = (),
+    token: str | None = None,
 ) -> None:
     """Serve an environment until Ctrl-C; see `serving`. `announce` is told the url as soon as it answers."""
-    with serving(environment, host, port) as url:
+    with serving(environment, host, port, allow_hosts=allow_hosts, token=token) as url:
         announce(url)
         threading.Event().wait()
 
 
-def application(models: Sequence[EnvironmentModel]) -> web.Application:
+def endpoints(models: Sequence[EnvironmentModel]) -> Endpoints:
     """The protocol's endpoints for some models; steps are taken one at a time."""
     known = {model.name: model for model in models}
     steps = ThreadPoolExecutor(max_workers=1)
 
-    async def info(_: web.Request) -> web.Response:
-        return web.json_response({"protocolVersion": 1.0, "models": list(known)})
+    async def info(_: bytes) -> Any:
+        return {"protocolVersion": 1.0, "models": list(known)}
 
-    async def answer(request: web.Request) -> web.Response:
-        asked, feature = _read(await request.text()), request.path.removeprefix("/")
+    def asked_for(body: bytes) -> tuple[dict[str, Any], EnvironmentModel]:
+        asked = _read(body)
         if (model := known.get(asked["name"])) is None:
-            raise ModelNotFound(
-                f"Model {asked['name']} not found! The following are available: {list(known)}."
+            raise _mistake(
+                f"Model {asked['name']} not found! The following are available: {list(known)}.",
+                "ModelNotFound",
             )
-        reply: dict[str, Any]
-        match feature:
-            case "ModelInfo":
-                reply = {"support": {"Evaluate": True} | dict.fromkeys(DERIVATIVES, False)}
-            case "InputSizes":
-                reply = {"inputSizes": [model.inputs]}
-            case "OutputSizes":
-                reply = {"outputSizes": [model.outputs]}
-            case "Evaluate":
-                step = partial(model.evaluate, _vector(asked, model), asked.get("config", {}))
-                reply = {"output": [await asyncio.get_running_loop().run_in_executor(steps, step)]}
-            case _:
-                raise UnsupportedFeature(f"{feature} not supported by model!")
-        return web.json_response(reply, dumps=partial(json.dumps, allow_nan=False))  # nan is no JSON
+        return asked, model
 
-    app = web.Application(middlewares=[_failures_in_words], client_max_size=0)  # requests of any size
-    app.router.add_get("/Info", info)
-    for feature in ("ModelInfo", "InputSizes", "OutputSizes", "Evaluate", *DERIVATIVES):
-        app.router.add_post(f"/{feature}", answer)
-    return app
+    async def model_info(body: bytes) -> Any:
+        asked_for(body)
+        return {"support": {"Evaluate": True} | dict.fromkeys(DERIVATIVES, False)}
 
+    async def input_sizes(body: bytes) -> Any:
+        return {"inputSizes": [asked_for(body)[1].inputs]}
 
-@web.middleware
-async def _failures_in_words(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Answer an exception as the protocol's error, which clients show."""
-    try:
-        answer: web.StreamResponse = await handler(request)
+    async def output_sizes(body: bytes) -> Any:
+        return {"outputSizes": [asked_for(body)[1].outputs]}
+
+    async def evaluate(body: bytes) -> Any:
+        asked, model = asked_for(body)
+        policy, seed = model.checked(_vector(asked, model), asked.get("config", {}))
+        step = partial(model.evaluate, policy, seed)
+        return {"output": [await asyncio.get_running_loop().run_in_executor(steps, step)]}
+
+    def unsupported(feature: str) -> Callable[[bytes], Any]:
+        async def answer(body: bytes) -> Any:
+            asked_for(body)
+            raise _mistake(f"{feature} not supported by model!", "UnsupportedFeature")
+
         return answer
-    except web.HTTPException:
-        raise
-    except Exception as failure:
-        words = {"type": type(failure).__name__, "message": on_one_line(failure)}
-        return web.json_response({"error": words}, status=400 if isinstance(failure, ValueError) else 500)
+
+    return {
+        ("GET", "/Info"): info,
+        ("POST", "/ModelInfo"): model_info,
+        ("POST", "/InputSizes"): input_sizes,
+        ("POST", "/OutputSizes"): output_sizes,
+        ("POST", "/Evaluate"): evaluate,
+        **{("POST", f"/{feature}"): unsupported(feature) for feature in DERIVATIVES},
+    }
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read(body: bytes) -> dict[str, Any]:
     """The JSON object of a request, with the name of a model, and a configuration or none."""
     try:
-        asked = json.loads(text)
-    except ValueError:
+        asked = json.loads(body.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError):  # the latter of a thousand lists in one another
         asked = None
     if not isinstance(asked, dict) or not isinstance(asked.get("name"), str):
-        raise ValueError("the request must be a JSON object with the name of a model, {'name': .., ..}")
+        raise _mistake("the request must be a JSON object with the name of a model, {'name': .., ..}")
     if not isinstance(asked.get("config", {}), dict):
-        raise ValueError(f"config={asked['config']!r}; accepted: an object, such as {{'seed': 1}}")
+        raise _mistake(f"config={repr(asked['config'])}; accepted: an object, such as {{'seed': 1}}")
     return asked
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _vector(asked: Mapping[str, Any], model: EnvironmentModel) -> list[float]:
     """The one input vector of a request, as long as the model's."""
     vectors = asked.get("input")
     if not (isinstance(vectors, list) and all(map(_is_vector, vectors))):
-        raise ValueError(f"input={vectors!r}; accepted: a list of vectors, such as [[0.5, 0.2]]")
+        raise _mistake(f"input={repr(vectors)}; accepted: a list of vectors, such as [[0.5, 0.2]]")
     if len(vectors) != 1:
-        raise InvalidInput("Number of input parameters does not match model number of model inputs!")
+        raise _mistake(
+            "Number of input parameters does not match model number of model inputs!", "InvalidInput"
+        )
     vector: list[float] = vectors[0]
     if len(vector) != model.inputs:
-        raise InvalidInput(
-            f"Input parameter 0 has invalid length! Expected {model.inputs} but got {len(vector)}."
+        raise _mistake(
+            f"Input parameter 0 has invalid length! Expected {model.inputs} but got {len(vector)}.",
+            "InvalidInput",
         )
     return vector
 
 
 def _is_vector(given: object) -> bool:
-    return isinstance(given, list) and all(isinstance(x, int | float) for x in given)
-
-
-async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
-    await runner.setup()
-    await web.TCPSite(runner, host, port).start()
+    return isinstance(given, list) and all(
+        isinstance(x, int | float) and not isinstance(x, bool) for x in given
+    )

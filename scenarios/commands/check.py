@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from policyloop.messages import on_one_line
-from scenarios.commands.console import ENVIRONMENT, SIMULATOR, Debug, Options
+from scenarios.commands.console import ENVIRONMENT, SIMULATOR, Debug, Options, say
 from scenarios.errors import UserError
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def check(
         findings = refusals(target) + check_environment(environment, lambda: environment_of(target, options))
         seconds = perf_counter() - began
     groups, labels = getattr(environment, "groups", ()), environment.policy_space.labels
-    typer.echo(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
+    say(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
     for finding in findings:
-        typer.echo(f"- {finding}")
+        say(f"- {finding}")
     if findings:
-        typer.echo(f"{len(findings)} found")
+        say(f"{len(findings)} found")
         return SIMULATOR
-    typer.echo("nothing found: it is ready")
+    say("nothing found: it is ready")
     return 0
 
 
@@ -100,6 +100,6 @@ def options_of(given: list[str]) -> dict[str, Any]:
             raise UserError(f"command line: --option {pair}; accepted: KEY=VALUE")
         try:
             options[key] = tomllib.loads(f"value = {value}")["value"]
-        except (tomllib.TOMLDecodeError, KeyError):
+        except (ValueError, KeyError, RecursionError):
             options[key] = value
     return options

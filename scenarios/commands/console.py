@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from policyloop.plain_text import for_terminal, plain_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,16 +35,26 @@ ENVIRONMENT = "An environment's name, package.module:Class, file.py:Class, or a 
 
 
 def tell(text: str) -> None:
-    """Write a line to standard error."""
-    typer.echo(f"policyloop: {text}", err=True)
+    """Write a line to standard error, made plain."""
+    print(for_terminal(f"policyloop: {text}"), file=sys.stderr, flush=True)
+
+
+def say(text: object) -> None:
+    """Write a line to standard output, made plain."""
+    print(for_terminal(str(text)), flush=True)
 
 
 def console() -> Console:
-    """The console of standard output."""
-    from rich.console import Console
+    """The console of standard output, which makes all text plain."""
+    # Without a terminal rich would fold tables to 80 columns.
+    return plain_console(width=None if sys.stdout.isatty() else 160)
 
-    # Without a terminal rich would fold tables to 80 columns. Names of a user's file are no markup.
-    return Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
+
+def never_refuse() -> None:
+    """Have both outputs escape a character that their encoding has not, as in `PYTHONIOENCODING=ascii`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def failures(study: Study) -> int:

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
-import typer
-
 from policyloop.messages import on_one_line
-from scenarios.commands.console import Debug, console
+from scenarios.commands.console import Debug, console, say
 
 
 class Plugin(NamedTuple):
@@ -71,8 +69,8 @@ def list_scenarios(debug: Debug = False) -> None:
         one = load(name)
         table.add_row(name, one.title, str(one.rounds), str(one.trials), ", ".join(one.labels))
     console().print(table)
-    typer.echo(f"environments: {', '.join(simulators.names())}")
-    typer.echo(f"agents:       {', '.join(optimizer.agent_names())}")
+    say(f"environments: {', '.join(simulators.names())}")
+    say(f"agents:       {', '.join(optimizer.agent_names())}")
     if found := plugins():
         table = Table("plug-in", "kind", "from", "state")
         for plugin in found:

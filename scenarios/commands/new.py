@@ -14,8 +14,9 @@ from typing import Annotated
 import typer
 
 import policyloop
-from scenarios.commands.console import Debug
+from scenarios.commands.console import Debug, say
 from scenarios.errors import UserError
+from scenarios.outputs import whole_folder
 
 new = typer.Typer(help="Write a package of your own that works, ready to be edited.", no_args_is_help=True)
 
@@ -62,9 +63,9 @@ def simulator(
     """
     home = write_simulator(name, folder)
     package = name.replace("-", "_")
-    typer.echo(f"{home} is written. Edit {home / package / 'simulator.py'}, then:")
-    typer.echo(f"  policyloop check {home / package / 'simulator.py'}:{class_name(name)}")
-    typer.echo(f"  policyloop run {home / 'scenario.toml'}")
+    say(f"{home} is written. Edit {home / package / 'simulator.py'}, then:")
+    say(f"  policyloop check {home / package / 'simulator.py'}:{class_name(name)}")
+    say(f"  policyloop run {home / 'scenario.toml'}")
 
 
 def class_name(name: str) -> str:
@@ -116,9 +117,12 @@ def write_simulator(name: str, folder: Path) -> Path:
         raise UserError(f"{home} is there already; accepted: a name of which there is no folder yet")
     words = {"name": name, "package": package, "class_name": class_name(name)}
     templates = resources.files("scenarios") / "templates" / "simulator"
-    for template, place in FILES.items():
-        path = home / place.format(**words)
-        text = Template((templates / f"{template}.template").read_text(encoding="utf-8")).substitute(words)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    with whole_folder(home) as partial:
+        for template, place in FILES.items():
+            path = partial / place.format(**words)
+            text = Template((templates / f"{template}.template").read_text(encoding="utf-8")).substitute(
+                words
+            )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     return home

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.commands.console import Bound, Debug, Force, StudyFile, console, tell
+from policyloop.messages import on_one_line
+from scenarios.commands.console import Bound, Debug, Force, StudyFile, console, say, tell
 
 if TYPE_CHECKING:
     from scenarios.study.study import Study
@@ -28,7 +29,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
     scenario, frame = found.scenario, found.to_dataframe()
     versions = ", ".join(f"{name} {value}" for name, value in found.meta["versions"].items())
     lines = [
-        f"scenario    {scenario.name}: {scenario.title}",
+        f"scenario    {scenario.name}: {on_one_line(scenario.title)}",
         f"environment {found.environment.name}, seed {scenario.seed}",
         *_levers(found),
         f"created     {found.meta['created']} with {versions}",
@@ -42,7 +43,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         complete = int((own.groupby("trial").size() >= scenario.rounds).sum())
         lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
     for line in lines:
-        typer.echo(line)
+        say(line)
 
 
 def _levers(study: Study) -> list[str]:
@@ -75,7 +76,7 @@ def merge(
     from scenarios.study.merging import merge as join
 
     join(studies, out, force=force)
-    typer.echo(out)
+    say(out)
 
 
 def compare(
@@ -85,7 +86,8 @@ def compare(
 ) -> None:
     """Compare the agents of a study: regrets, paired gain over GP-UCB, recommended policies.
 
-    Means over complete trials with 95 % intervals. A study may be compared while it still runs.
+    Means over complete trials with 95 % intervals. A study may be compared while it still runs. In CSV a text
+    that a spreadsheet would run, such as =A1, has an apostrophe before it.
 
     For example:
 
@@ -102,7 +104,7 @@ def compare(
             tell(line)
     else:
         text = report.as_json(found) if format is CompareFormat.json else report.as_csv(found)
-        typer.echo(text.rstrip("\n"))
+        say(text.rstrip("\n"))
 
 
 def plot(
@@ -130,7 +132,7 @@ def plot(
     found = _open(study)
     folder = out if out is not None else study.with_name(f"{_stem(study)}-figures")
     for path in plot.plot(found, folder, force=force, bound=bound):
-        typer.echo(path)
+        say(path)
 
 
 def export(
@@ -153,7 +155,7 @@ def export(
       policyloop export flu.study.sqlite --out flu.parquet
     """
     found = _open(study)
-    typer.echo(found.export(out if out is not None else study.with_name(f"{_stem(study)}.csv"), force=force))
+    say(found.export(out if out is not None else study.with_name(f"{_stem(study)}.csv"), force=force))
 
 
 def _open(path: Path) -> Study:

@@ -42,7 +42,11 @@ def load(name_or_path: str | Path, overrides: Mapping[str, Any] | None = None) -
     text, source = _read(name_or_path)
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise UserError(
+            f"{source}: not valid TOML: lists or tables in one another too deep to read"
+        ) from None
+    except ValueError as error:  # also of a whole number of thousands of digits
         raise UserError(f"{source}: not valid TOML: {on_one_line(error)}") from error
     return parse(data, source, overrides)
 

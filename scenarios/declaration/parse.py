@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from policyloop.messages import did_you_mean
+from policyloop.plain_text import for_terminal
 from scenarios.declaration.schema import (
     AgentSpec,
     EnvironmentSpec,
@@ -95,7 +96,8 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
     try:
         return Scenario.of(placed(merged, source), source)
     except ValidationError as error:
-        raise UserError(describe(error, source, given)) from error
+        words = for_terminal(describe(error, source, given))
+        raise UserError(words.replace("\n", "\\n")) from error  # of a key: one line, whatever its name
 
 
 def _declared(data: Mapping[str, Any], label: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from scenarios.outputs import whole_file
 from scenarios.study.study import Study
 
 Bounds = Mapping[str, NDArray[np.float64]]
@@ -32,11 +34,17 @@ STYLE: Any = {
 
 
 def save(figure: Figure, path: Path) -> list[Path]:
-    """Write a figure in every format: `path` with `.png` and `.svg`; the same figure gives the same files."""
-    paths = [path.with_name(f"{path.name}.{kind}") for kind in FORMATS]
-    for one in paths:
-        figure.savefig(one, dpi=_DPI, metadata={"Date": None} if one.suffix == ".svg" else None)
-    return paths
+    """Write a figure in every format: `path` with `.png` and `.svg`; the same figure gives the same files.
+
+    UserError where one cannot be written; see `whole_file`.
+    """
+    paths = {kind: path.with_name(f"{path.name}.{kind}") for kind in FORMATS}
+    for kind, one in paths.items():
+        with whole_file(one) as partial, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in letters that the font has not
+            metadata = {"Date": None} if kind == "svg" else None
+            figure.savefig(partial, format=kind, dpi=_DPI, metadata=metadata)
+    return list(paths.values())
 
 
 def new_figure(width: float, height: float) -> Figure:

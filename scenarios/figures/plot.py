@@ -7,13 +7,13 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
-from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.figures.drawing import FORMATS, STYLE, Bounds, save
 from scenarios.figures.policies import policy_figure
 from scenarios.figures.regret import regret_figure
 from scenarios.figures.seasons import has_seasons, season_figures
 from scenarios.figures.station_map import has_map, station_map
+from scenarios.outputs import cannot_write
 from scenarios.results.bounds import study_bounds
 from scenarios.study.study import Study, check_target
 
@@ -42,8 +42,8 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
     Raises
     ------
     UserError
-        A figure exists (without `force`), the folder cannot be written to, the theory has no bound for the
-        study, or the data of its map are gone. Nothing is written then.
+        A figure exists (without `force`), the folder cannot be made, the theory has no bound for the study,
+        or the data of its map are gone: nothing is written then. Or the disk is full: what is there is whole.
     """
     bounds: Bounds = study_bounds(study) if bound else {}
     target = Path(folder)
@@ -59,10 +59,10 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
                 check_target(path, force)
         try:
             target.mkdir(parents=True, exist_ok=True)
-            for name, figure in drawn.items():
-                save(figure, target / name)
         except OSError as error:
-            raise UserError(f"{target}: cannot be written to ({on_one_line(error)})") from error
+            raise cannot_write(target, error) from error
+        for name, figure in drawn.items():
+            save(figure, target / name)
     return [path for pair in paths.values() for path in pair]
 
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
+from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import columns, looks, new_figure
 from scenarios.results.statistics import complete_advice, typical_advice
 from scenarios.study.records import Advice, Facts
@@ -125,30 +126,24 @@ def _draw(
         middle = left + (index + offset + 0.5) * width
         trials = np.array([one.policy for one in complete_advice(study, label)])[:, panel.entries]
         height = _shares(trials[:, 0], panel) if panel.names else np.array(typical.policy)[panel.entries]
-        axes.bar(middle, height, width * 0.92, color=looks(study)[label][0], label=label)
+        axes.bar(middle, height, width * 0.92, color=looks(study)[label][0], label=for_figure(label))
         if not panel.names:  # a bar of height zero is seen by its dots alone
             axes.plot(middle, trials.T, "o", markersize=3, markerfacecolor="white", markeredgecolor="black")
     facts = study.environment
-    unit = f" ({panel.unit})" if panel.unit else ""
-    labels = [_short(name) for name in panel.names or [facts.labels[i] for i in panel.entries]]
+    unit = f" ({for_figure(panel.unit)})" if panel.unit else ""
+    labels = [for_figure(name, _LONGEST) for name in panel.names or [facts.labels[i] for i in panel.entries]]
     many = sum(map(len, labels)) > 12 * len(labels) or max(map(len, labels)) > 14
-    axes.set_xticks(
-        places, labels, rotation=30 if many else 0, ha="right" if many else "center", parse_math=False
-    )
+    axes.set_xticks(places, labels, rotation=30 if many else 0, ha="right" if many else "center")
     if panel.names:
-        axes.set_xlabel(f"recommended {facts.labels[panel.entries[0]]}{unit}", parse_math=False)
+        axes.set_xlabel(f"recommended {for_figure(facts.labels[panel.entries[0]])}{unit}")
         axes.set_ylabel("share of trials")
         axes.set_ylim(0, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
     else:
-        axes.set_ylabel(f"{'recommended policy' if alone else 'recommended'}{unit}", parse_math=False)
+        axes.set_ylabel(f"{'recommended policy' if alone else 'recommended'}{unit}")
         if panel.whole:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="x", visible=False)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 2]} .."
 
 
 def _shares(chosen: Any, panel: _Panel) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import Bounds, columns, looks, new_figure
 from scenarios.results.statistics import curves
 from scenarios.study.study import Study
@@ -42,11 +43,13 @@ def regret_figure(
     top = 0.0
     for label, curve in found.items():
         colour, line = look[label]
-        axes.plot(curve.rounds, curve.mean, color=colour, linestyle=line, linewidth=1.8, label=label)
+        axes.plot(
+            curve.rounds, curve.mean, color=colour, linestyle=line, linewidth=1.8, label=for_figure(label)
+        )
         if curve.trials >= _FEWEST:
             axes.fill_between(curve.rounds, curve.low, curve.high, color=colour, alpha=0.13, linewidth=0)
             top = max(top, float(curve.high.max()))
-    unit = study.environment.objective_unit
+    unit = for_figure(study.environment.objective_unit)
     kind = "Average" if average else "Cumulative"
     axes.set_xlabel("round")
     axes.set_ylabel(f"{kind.lower()} {measure} ({unit})")
@@ -63,7 +66,7 @@ def regret_figure(
             bound,
             color=colour,
             linestyle=(0, (1, 2)),
-            label=f"bound of {label}",
+            label=f"bound of {for_figure(label)}",
         )
     if log or bounds:
         axes.set_yscale("log")

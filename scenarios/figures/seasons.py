@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 import bridges
 import simulators
 from optimizer.arrays import Array
+from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import new_figure
 from scenarios.numbers import significant
 from scenarios.results.statistics import typical_advice
@@ -121,9 +122,11 @@ def epidemic_curve(study: Study, seasons: list[Season]) -> Figure:
         for j, group in enumerate(study.environment.groups):
             curves = 100 * season.infectious[:, :, j]
             axes.plot(curves.T, color=GROUP_COLOURS[j], linewidth=0.35, alpha=0.2, zorder=1)
-            axes.plot(curves.mean(axis=0), color=GROUP_COLOURS[j], linewidth=1.8, label=group, zorder=3)
+            axes.plot(
+                curves.mean(axis=0), color=GROUP_COLOURS[j], linewidth=1.8, label=for_figure(group), zorder=3
+            )
         days = significant(float(season.infectious.sum(axis=(1, 2)).mean()), 3)
-        axes.set_title(f"{season.label}\n{days} sick days a person", fontsize=10, loc="left")
+        axes.set_title(f"{for_figure(season.label)}\n{days} sick days a person", fontsize=10, loc="left")
         axes.set_xlabel("day")
         axes.set_xlim(0, ended + 1)
     panels[0, 0].set_ylim(bottom=0)
@@ -160,9 +163,9 @@ def attack_rate(study: Study, seasons: list[Season]) -> Figure:
         axes.bar(
             places + 0.2, 100 * season.ode, 0.38, color="white", edgecolor="black", hatch="///", label="ODE"
         )
-        axes.set_xticks(places, groups)
+        axes.set_xticks(places, [for_figure(group) for group in groups])
         axes.grid(axis="x", visible=False)
-        axes.set_title(season.label, fontsize=10, loc="left")
+        axes.set_title(for_figure(season.label), fontsize=10, loc="left")
         axes.set_xlabel("age group")
     panels[0, 0].set_ylabel("infected in the season, % of the own group")
     figure.suptitle(f"{study.scenario.name}: attack rate by group", fontsize=10, x=0.02, ha="left")

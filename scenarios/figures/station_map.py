@@ -15,6 +15,7 @@ import bridges
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.names import GP_AGENTS
 from optimizer.arrays import Array
+from policyloop.plain_text import for_figure
 from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
 from scenarios.results.statistics import typical_advice
@@ -125,7 +126,7 @@ def _draw(view: View) -> Figure:
 
     def coloured(axes: Axes, values: Array, title: str, colours: str, scale: Normalize | None) -> None:
         points = axes.scatter(view.lon, view.lat, c=values, s=size, cmap=colours, norm=scale, linewidths=0)
-        figure.colorbar(points, ax=axes, shrink=0.85, label=view.unit)
+        figure.colorbar(points, ax=axes, shrink=0.85, label=for_figure(view.unit))
         axes.set_title(title, fontsize=10, loc="left")
 
     coloured(panels[0, 0], view.objective, "noise-free objective", "inferno", shared)
@@ -162,6 +163,6 @@ def _draw(view: View) -> Figure:
         one.set_xlabel("longitude (degrees)")
     for one in panels[:, 0]:
         one.set_ylabel("latitude (degrees)")
-    figure.suptitle(view.title, fontsize=10, x=0.02, ha="left")
+    figure.suptitle(for_figure(view.title, 120), fontsize=10, x=0.02, ha="left")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure

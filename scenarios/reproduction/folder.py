@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.figures.drawing import save
+from scenarios.outputs import whole_file, write_whole
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import FIGURES, Settings
 from scenarios.study.store import WriterLock
@@ -112,7 +113,8 @@ class Folder:
         """Write a figure (SVG and PNG) and its numbers (CSV); store its claims, and notes for the report."""
         paths = save(figure, self.path / f"figure-{name}")
         table = self.path / f"figure-{name}.csv"
-        numbers.to_csv(table, index=False)
+        with whole_file(table) as partial:
+            numbers.to_csv(partial, index=False)
         self.finished[name] = {
             "claims": [claim.as_dict() for claim in claims],
             "notes": notes,
@@ -134,7 +136,7 @@ class Folder:
             stored: dict[str, Any] = json.loads(mark.read_text(encoding="utf-8"))
             if not {"settings", "finished", "seconds", "commands"} <= set(stored):
                 raise ValueError("keys are missing")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise UserError(f"{mark}: cannot be read as a reproduction ({on_one_line(error)})") from error
         return stored
 
@@ -168,10 +170,3 @@ class Folder:
         for file in (_MARK, "reproduction.md", "claims.csv"):
             (self.path / file).unlink(missing_ok=True)
         shutil.rmtree(self.path / _STUDIES, ignore_errors=True)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file beside and rename it: a reader, or a stop, never meets half a file."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)

@@ -21,8 +21,8 @@ from optimizer.arrays import Array
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
+from scenarios.outputs import cannot_write, write_whole
 from scenarios.reproduction.claims import Claim
-from scenarios.reproduction.folder import write_whole
 from scenarios.reproduction.regression_run import WORLD, RegressionSetting, regression_run, shared_priors
 from scenarios.reproduction.regression_study import RegressionStudy
 from scenarios.reproduction.settings import Settings
@@ -63,14 +63,22 @@ def run_panel(
     if todo:
         calls = [call(_numbered_run, setting, run, priors) for run in todo]
         words = f"figure 2, {TITLES[setting.domain]}: {runs} runs"
-        with progress.stage(words) as say, path.open("a", encoding="utf-8", newline="") as file:
+        with progress.stage(words) as say:
             for run, errors in spread(calls, jobs):
-                file.write(_lines(setting, run, errors))
-                file.flush()
+                _append(path, _lines(setting, run, errors))
                 done[run] = errors
                 say(f"{len(done)} done")
     decomposed, entire = np.stack([done[run] for run in range(runs)], axis=-1)
     return RegressionStudy(setting, decomposed, entire)
+
+
+def _append(path: Path, lines: str) -> None:
+    """Add a run to a file; `_stored` takes away again what a stop, or a full disk, cuts short."""
+    try:
+        with path.open("a", encoding="utf-8", newline="") as file:
+            file.write(lines)
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def _numbered_run(

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from scenarios.numbers import between, duration, significant
+from scenarios.outputs import whole_file, write_whole
 from scenarios.reproduction.claims import RULE, Claim
-from scenarios.reproduction.folder import Folder, write_whole
+from scenarios.reproduction.folder import Folder
 from scenarios.reproduction.settings import FIGURES, Settings
 from scenarios.study.versions import versions
 
@@ -36,7 +37,8 @@ def write(folder: Folder, left_out: list[str]) -> None:
     table = pd.DataFrame(
         [{"figure": name, **claim.as_dict(), "verdict": claim.verdict} for name, claim in claims]
     )
-    table.to_csv(folder.path / "claims.csv", index=False)
+    with whole_file(folder.path / "claims.csv") as partial:
+        table.to_csv(partial, index=False)
     write_whole(folder.path / "reproduction.md", text(folder, left_out))
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from policyloop.messages import on_one_line
+from policyloop.plain_text import for_spreadsheet
 from scenarios.numbers import between, significant
 from scenarios.results.statistics import ENOUGH, REFERENCE, compare, mean_interval, typical_advice
 from scenarios.study.levers import shown
@@ -48,7 +49,7 @@ def as_csv(study: Study) -> str:
     )
     for label, values in compare(study).items():
         cells = [values[name][end] for name in _COLUMNS for end in ends]
-        writer.writerow([label, *cells, values["trials"], values["failed_rounds"]])
+        writer.writerow([for_spreadsheet(label), *cells, values["trials"], values["failed_rounds"]])
     return text.getvalue()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from simulators.contract.validation import choice, number
-from simulators.stations.columns import LAYOUTS, known_layout
+from simulators.stations.columns import LAYOUTS, known_layout, quoted
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv, read_header
 from simulators.stations.gather import Moment, RepeatedPlaces, TableOptions
@@ -149,8 +149,7 @@ def _layout(
         return columns, units or {}
     known = known_layout(header)
     if known is None:
-        there = ", ".join(map(repr, header))
-        raise ValueError(f"{where}: unknown header ({there}); name its columns and their units")
+        raise ValueError(f"{where}: unknown header ({quoted(header)}); name its columns and their units")
     return known
 
 

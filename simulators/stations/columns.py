@@ -33,10 +33,9 @@ def check_map(
         raise ValueError(f"{where}: no column is named for humidity or dew_point; one of them is needed")
     for quantity, column in columns.items():
         if column not in available:
-            there = ", ".join(map(repr, available))
             raise ValueError(
                 f"{where}: {header}no column {column!r} for {quantity}{did_you_mean(column, available)} "
-                f"(there are: {there})"
+                f"(there are: {quoted(available)})"
             )
         if list(available).count(column) > 1:
             raise ValueError(f"{where}: {header}column {column!r} for {quantity} is there more than once")
@@ -49,6 +48,12 @@ def check_map(
     for quantity in units:
         if quantity not in columns:
             raise ValueError(f"{where}: a unit is given for {quantity!r}, but no column")
+
+
+def quoted(names: Sequence[str], most: int = 30, longest: int = 40) -> str:
+    """Names or cells as a message quotes them: so many at most, and long ones cut."""
+    short = [repr(name if len(name) <= longest else f"{name[: longest - 3]}...") for name in names[:most]]
+    return ", ".join(short) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {

@@ -72,15 +72,15 @@ def read_table(
     elif len(delimiter) != 1:
         raise ValueError(f"{path}: delimiter {delimiter!r} must be one character")
     header_row = at
+    header = _names(first, delimiter, f"{path}: row {at}")
     try:
-        header = _names(first, delimiter)
         rows, cells, ragged = [], [], []
         for row in csv.reader(source, delimiter=delimiter):
             rows.append(at)
             ragged.append(len(row) != len(header))
             cells.append((row + [""] * len(header))[: len(header)] if ragged[-1] else row)
     except csv.Error as error:
-        raise ValueError(f"{path}: row {at}: {error}") from None
+        raise ValueError(f"{path}: row {at}: {_in_words(error)}") from None
     if not rows:
         raise ValueError(f"{path}: row {header_row}: there are no rows below the header")
     frame = pd.DataFrame(cells, columns=range(len(header)), dtype="string")
@@ -90,12 +90,22 @@ def read_table(
 
 def read_header(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """The names of the columns of usual delimited text; none where there is no header."""
-    first = next((line for line in lines(path) if line.strip() and not line.startswith("#")), "")
-    return _names(first, max("\t;,", key=first.count))
+    numbered = enumerate(lines(path), 1)
+    row, first = next(((i, line) for i, line in numbered if line.strip() and line[0] != "#"), (1, ""))
+    return _names(first, max("\t;,", key=first.count), f"{path}: row {row}")
 
 
-def _names(line: str, delimiter: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in next(csv.reader([line], delimiter=delimiter), []))
+def _names(line: str, delimiter: str, where: str) -> tuple[str, ...]:
+    try:
+        return tuple(name.strip() for name in next(csv.reader([line], delimiter=delimiter), []))
+    except csv.Error as error:
+        raise ValueError(f"{where}: {_in_words(error)}") from None
+
+
+def _in_words(error: csv.Error) -> str:
+    if "new-line character" in str(error):  # Python's own words are about how the file was opened
+        return "a carriage return within a line; save the file with the line ends of Unix or Windows"
+    return str(error)
 
 
 def from_table(

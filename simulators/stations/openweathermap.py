@@ -73,7 +73,7 @@ def read_openweathermap(
             continue
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter of thousands of lists in one another
             record = None
         rows.append(row)
         broken.append(not isinstance(record, dict))

@@ -11,17 +11,26 @@ from typing import BinaryIO
 
 GZIP_MAGIC = b"\x1f\x8b"
 
+LONGEST_LINE = 2**20
+"""Bytes. A small packed file may hold a line that fills the memory."""
+
 
 def lines(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[str]:
     """Yield the lines of a file with their ends, a byte-order mark left out.
 
     Whether it is gzip is told from its first bytes, not from its name. A file that is not there, cannot be
-    read, is empty or damaged, ends too early or is not text in this encoding is a ValueError.
+    read, is empty or damaged, ends too early, has a line of over 1 MiB or is not text in this encoding is a
+    ValueError.
     """
     row = 0
     try:
         with open(path, "rb") as file:
-            for row, raw in enumerate(_unpacked(file), 1):
+            unpacked = _unpacked(file)
+            for row, raw in enumerate(iter(lambda: unpacked.readline(LONGEST_LINE + 1), b""), 1):
+                if len(raw) > LONGEST_LINE:
+                    raise ValueError(
+                        f"{path}: row {row}: longer than {LONGEST_LINE} bytes, so no row of a table"
+                    )
                 line = raw.decode(encoding)
                 yield line.removeprefix("\ufeff") if row == 1 else line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -36,9 +45,9 @@ def lines(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[str
         raise ValueError(f"{path}: row 1: the file is empty")
 
 
-def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+def _unpacked(file: BinaryIO) -> BinaryIO | io.BufferedReader:
     head = file.read(2)
     file.seek(0)
     if head == GZIP_MAGIC:
-        return iter(io.BufferedReader(gzip.GzipFile(fileobj=file)))
-    return iter(file)
+        return io.BufferedReader(gzip.GzipFile(fileobj=file))
+    return file

@@ -21,7 +21,8 @@ def suspicion(quantity: str, values: Array, unit: str) -> str | None:
     known = values[~np.isnan(values)]
     if not len(known):
         return None
-    median = float(np.median(known))
+    with np.errstate(over="ignore"):  # of two cells of 1e308
+        median = float(np.median(known))
     if quantity == "humidity":
         if unit == "percent" and known.max() <= 1.0:
             return f"humidity in percent never exceeds {known.max():g}: it looks like a fraction"

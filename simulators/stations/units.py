@@ -46,7 +46,8 @@ def convert(values: ArrayLike, quantity: str, unit: str, to: str | None = None) 
     if unit == to:
         return x
     (add, times), (subtract, divide) = known[unit], _known(quantity, to)[to]
-    converted: Array = (x + add) * (times / divide) - subtract
+    with np.errstate(over="ignore"):  # what no reading can be becomes infinite, which none can be either
+        converted: Array = (x + add) * (times / divide) - subtract
     return converted if to == canonical else np.round(converted, _DECIMALS)
 
 

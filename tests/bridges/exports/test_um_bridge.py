@@ -43,6 +43,10 @@ def until(condition, what, seconds=120):
         time.sleep(0.01)
 
 
+def posted(url, body):
+    return urllib.request.Request(url, data=body, headers={"Content-Type": "application/json"})
+
+
 def as_environment(url, **changed):
     space = simulators.make("flu-ode").policy_space
     options = {"model": "flu-ode", "policy": space, "groups": simulators.make("flu-ode").groups} | changed
@@ -126,7 +130,7 @@ def test_whole_numbers_and_categories_travel_by_their_numbers_and_nothing_is_rou
 )
 def test_a_request_by_hand_is_told_its_mistake_in_words(flu, body, words):
     with pytest.raises(urllib.error.HTTPError) as told:
-        urllib.request.urlopen(urllib.request.Request(f"{flu}/Evaluate", data=body))
+        urllib.request.urlopen(posted(f"{flu}/Evaluate", body))
     assert told.value.code == 400
     assert words in json.load(told.value)["error"]["message"]
 
@@ -232,7 +236,7 @@ def sums(url, **changed):
 def asked(url, endpoint, **body):
     """The status of an answer, and what it says."""
     try:
-        with urllib.request.urlopen(f"{url}/{endpoint}", data=json.dumps(body).encode()) as answer:
+        with urllib.request.urlopen(posted(f"{url}/{endpoint}", json.dumps(body).encode())) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refusal:
         return refusal.code, json.load(refusal)
