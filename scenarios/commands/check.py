@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from contextlib import redirect_stdout
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from policyloop.messages import on_one_line
 from scenarios.commands.console import ENVIRONMENT, SIMULATOR, Debug, Options, say
+from scenarios.commands.trust import Trust, refuse_strange_code
 from scenarios.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def check(
         typer.Argument(metavar="TARGET", help=ENVIRONMENT),
     ],
     option: Options = None,
+    trust: Trust = False,
     debug: Debug = False,
 ) -> int:
     """Check that a simulator keeps the contract: seeds, shapes, limits, composition, noise, copies, speed.
@@ -44,9 +47,10 @@ def check(
 
     options = options_of(option or [])
     with redirect_stdout(sys.stderr):  # what the model itself prints is no finding
-        environment = environment_of(target, options)
+        environment = environment_of(target, options, trust)
         began = perf_counter()
-        findings = refusals(target) + check_environment(environment, lambda: environment_of(target, options))
+        again = partial(environment_of, target, options, trust=True)
+        findings = refusals(target) + check_environment(environment, again)
         seconds = perf_counter() - began
     groups, labels = getattr(environment, "groups", ()), environment.policy_space.labels
     say(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
@@ -59,7 +63,7 @@ def check(
     return 0
 
 
-def environment_of(target: str, options: dict[str, Any]) -> Environment:
+def environment_of(target: str, options: dict[str, Any], trust: bool) -> Environment:
     """Make the environment that a command names; options are given beside all but a scenario."""
     import simulators
     from scenarios.declaration.catalogue import load
@@ -69,7 +73,9 @@ def environment_of(target: str, options: dict[str, Any]) -> Environment:
         raise UserError("command line: --option is accepted only without a scenario, which has its own")
     try:
         if target.endswith(".toml"):
-            return build_environment(load(target), trial=1)
+            scenario = load(target)
+            refuse_strange_code(scenario, trust)
+            return build_environment(scenario, trial=1)
         return simulators.make(target, **options)
     except (ValueError, TypeError, OSError) as error:
         raise UserError(on_one_line(error)) from error

@@ -14,6 +14,7 @@ import typer
 
 from policyloop.messages import on_one_line
 from scenarios.commands.console import INTERRUPTED, Debug, Jobs, Quiet, StudyFile, console, failures, tell
+from scenarios.commands.trust import Trust, refuse_strange_code
 from scenarios.errors import StudyInterrupted, UserError
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def run(
         bool, typer.Option("--resume", help="Go on where the study stopped; it may have grown since.")
     ] = False,
     accept_changes: Accept = False,
+    trust: Trust = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the study if it exists.")] = False,
     debug: Debug = False,
 ) -> int:
@@ -129,6 +131,7 @@ def run(
         "step-timeout": step_timeout,
     }
     plan = load(scenario, given)
+    refuse_strange_code(plan, trust, typed=_targets(agents))
     if resume and force:
         raise UserError("command line: --resume and --force exclude each other; accepted: one of them")
     path = out if out is not None else Path(f"{plan.name}.study.sqlite")
@@ -153,6 +156,7 @@ def resume(
     quiet: Quiet = False,
     log: Log = None,
     accept_changes: Accept = False,
+    trust: Trust = False,
     debug: Debug = False,
 ) -> int:
     """Go on with a study where it stopped; more trials, rounds or agents make it grow.
@@ -173,6 +177,7 @@ def resume(
     refuse_rounded(found.scenario, found.environment, str(study))
     given = {"trials": trials, "rounds": rounds, "agents": _names(agents), "step-timeout": step_timeout}
     plan = parse(found.scenario.model_dump(mode="json"), found.meta.get("source", str(study)), given)
+    refuse_strange_code(plan, trust, typed=_targets(agents))
     manner = Manner(jobs, backend, scheduler, share)
     words = ["resume", str(study), *_options({**given, "agents": agents}), *manner.words()]
     return _drive(plan, study, words, manner, quiet, log, resume=True, accept_changes=accept_changes)
@@ -180,6 +185,13 @@ def resume(
 
 def _names(agents: str | None) -> list[str] | None:
     return None if agents is None else [name.strip() for name in agents.split(",")]
+
+
+def _targets(agents: str | None) -> set[str]:
+    """The agents of a command line, as a scenario names them: files by their whole paths."""
+    from simulators.contract.targets import absolute, is_target
+
+    return {absolute(name, Path.cwd()) for name in _names(agents) or [] if is_target(name)}
 
 
 def _options(given: dict[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 from policyloop.http_guard import is_loopback, token_of
 from policyloop.messages import on_one_line
 from scenarios.commands.console import ENVIRONMENT, Debug, Options, say, tell
+from scenarios.commands.trust import Trust
 from scenarios.errors import UserError
 
 
@@ -39,6 +40,7 @@ def serve(
             show_default="the environment variable POLICYLOOP_TOKEN, else none",
         ),
     ] = None,
+    trust: Trust = False,
     debug: Debug = False,
 ) -> None:
     """Serve an environment as UM-Bridge models over HTTP, until Ctrl-C: its outcomes, and its objective.
@@ -58,7 +60,7 @@ def serve(
 
     try:
         token = token_of(token_file)
-        environment = environment_of(target, options_of(option or []))
+        environment = environment_of(target, options_of(option or []), trust)
         # As the user calls it: a function's environment has no name but its class's, FunctionEnvironment.
         environment.name = Path(target.rpartition(":")[2]).name.removesuffix(".toml")
         from bridges.exports.um_bridge_server import serve as serve_models

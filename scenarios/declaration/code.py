@@ -10,12 +10,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import sysconfig
 from collections.abc import Iterator, Mapping
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scenarios.declaration.schema import Scenario
+from simulators.contract.registry import plugins
 from simulators.contract.targets import is_target
 
 BRIDGES = ("command", "function", "gymnasium", "mesa", "um-bridge")
@@ -72,6 +74,14 @@ def _may_name_code(text: str) -> bool:
     return attribute.isidentifier() and bool(module or place.endswith(".py"))
 
 
+def is_own(scenario: Scenario) -> bool:
+    """Whether a scenario's environment is one of policyloop's own, or of the program's that imports it.
+
+    Only such a one is made by who reads a study: nothing that somebody's file names is imported by it.
+    """
+    return scenario.environment.name not in plugins() and not code_of(scenario)
+
+
 def digest(code: list[Code]) -> str:
     """One name for the content of code."""
     return hashlib.sha256(json.dumps(sorted(code), sort_keys=True).encode()).hexdigest()
@@ -105,9 +115,18 @@ def _target(text: str) -> Code:
     return Code(text, {} if path is None else python_files(path))
 
 
+INSTALLED = tuple({Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")})
+"""Where installed packages lie, whose versions say enough of what they import from each other."""
+
+
 def python_files(path: Path) -> dict[str, str]:
-    """SHA-256 by path of a Python file, and of the neighbours that it imports, and theirs."""
+    """SHA-256 by path of a Python file, and of the neighbours that it imports, and theirs.
+
+    Of an installed module only its own file.
+    """
     found: dict[str, str] = {}
+    if any(path.is_relative_to(folder) for folder in INSTALLED):
+        return _files(str(path))
     waiting = [path]
     while waiting:
         one = waiting.pop()

@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
+from scenarios.declaration.code import is_own
 from scenarios.errors import UserError
 from scenarios.figures.drawing import FORMATS, STYLE, Bounds, save
 from scenarios.figures.policies import policy_figure
@@ -73,11 +74,13 @@ def _draw(study: Study, bounds: Bounds) -> dict[str, Figure]:
         figure = regret_figure(study, measure, average, {} if average else bounds)
         if figure is not None:
             drawn[f"{'average' if average else 'cumulative'}_{measure}"] = figure
-    # Bars of longitudes and latitudes would tell nothing that a map does not.
-    if has_map(study):
+    # Bars of longitudes and latitudes would tell nothing that a map does not. Maps and seasons need the
+    # environment, which a reader makes only where it is policyloop's own.
+    own = is_own(study.scenario)
+    if own and has_map(study):
         drawn |= {name: one for name, one in {"map": station_map(study)}.items() if one is not None}
     elif (figure := policy_figure(study)) is not None:
         drawn["recommended_policy"] = figure
-    if has_seasons(study):
+    if own and has_seasons(study):
         drawn |= season_figures(study)
     return drawn

@@ -10,8 +10,10 @@ import bridges
 from optimizer import Composition, Prior
 from optimizer.acquisition.exploration import default_exploration
 from optimizer.theory import RegretBounds, regret_bounds
+from scenarios.declaration.code import is_own
 from scenarios.declaration.schema import AgentSpec
 from scenarios.errors import UserError
+from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
 from scenarios.trial.building import GROUPS, uses_own
 from scenarios.trial.world import World
@@ -36,7 +38,7 @@ def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
     trials = range(1, scenario.trials + 1) if scenario.environment.new_world_each_trial else (1,)
     found: dict[str, list[NDArray[np.float64]]] = {spec.label: [] for spec in specs}
     for trial in trials:
-        environment = World.of(scenario, trial).environment
+        environment = _environment(study, trial)
         known: dict[tuple[float | None, float | None], RegretBounds] = {}
         for spec in specs:
             settings = (spec.delta, spec.scale_down)
@@ -44,6 +46,16 @@ def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
                 known[settings] = _bounds(study, environment, trial, spec)
             found[spec.label].append(getattr(known[settings], BOUNDED[spec.name]))
     return {label: np.mean(bounds, axis=0) for label, bounds in found.items()}
+
+
+def _environment(study: Study, trial: int) -> Environment:
+    """The environment of a trial: made anew where it is policyloop's own, else as the study knows it."""
+    if is_own(study.scenario):
+        return World.of(study.scenario, trial).environment
+    try:
+        return StoredEnvironment(study.environment)
+    except ValueError as error:
+        raise UserError(f"{study.path}: no bound to draw: {error}") from error
 
 
 def _bounds(study: Study, environment: Environment, trial: int, spec: AgentSpec) -> RegretBounds:

@@ -22,6 +22,7 @@ from scenarios.study.inputs import input_changes, inputs_of, refuse_input_change
 from scenarios.study.reading import read_advised, read_meta, read_progress, read_runs, read_worlds
 from scenarios.study.records import NOTHING, Facts, StoredRound, WorldRecord
 from scenarios.study.store import Store
+from scenarios.study.stored_environment import facts_of
 from scenarios.study.study import Study
 from scenarios.study.versions import versions
 from scenarios.trial.building import needed_priors, world_seed
@@ -162,7 +163,7 @@ class Run:
         """Write a new study's facts, or check that a stored one goes with the scenario."""
         scenario, store = self.scenario, self.store
         now, packages = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), versions()
-        facts, inputs = Facts.of(self.worlds.of(1).environment), inputs_of(scenario)
+        facts, inputs = facts_of(self.worlds.of(1).environment), inputs_of(scenario)
         meta, accepted = read_meta(store.read()), []
         if "scenario" in meta:
             refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))

@@ -283,6 +283,10 @@ class Facts(NamedTuple):
     levers : list, or None
         What each entry of a policy may be, as a scenario file spells it. None where policies are candidates,
         and in studies made before levers had kinds: real numbers.
+    space, composition : dict, or None
+        What else readers need of the policy space and of a linear composition, see
+        `scenarios.study.stored_environment`. None in studies made before they were stored, and
+        `composition` where it is not linear.
     """
 
     name: str
@@ -297,6 +301,8 @@ class Facts(NamedTuple):
     current_policy: list[float] | None = None
     current_policy_label: str = ""
     levers: list[Any] | None = None
+    space: dict[str, Any] | None = None
+    composition: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:

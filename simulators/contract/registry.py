@@ -7,10 +7,10 @@ A name is one of the registry's own, one that an installed package offers by an 
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack, get_args, get_origin, get_type_hints
 
 from policyloop.messages import did_you_mean, failure, on_one_line, unknown_name
@@ -44,7 +44,7 @@ def names() -> list[str]:
     return sorted({*_factories, *plugins()})
 
 
-@cache
+@functools.cache
 def plugins() -> dict[str, EntryPoint]:
     """What installed packages offer by entry points, by name. Nothing of theirs is imported.
 
@@ -152,6 +152,11 @@ def _factory(name: str) -> Factory:
             ) from error
     elif is_target(name):
         loaded = load_target(name)
+        if not _may_be_simulator(loaded):
+            raise ValueError(
+                f"environment {name!r} must name a class derived from simulators.Environment, a Python "
+                "function that returns one, or one itself; nothing else is called"
+            )
     else:
         raise ValueError(unknown_name("environment", name, names()))
     if isinstance(loaded, Environment):
@@ -159,6 +164,15 @@ def _factory(name: str) -> Factory:
     if not callable(loaded):
         raise ValueError(f"environment {name!r} must name a class or a function, not {loaded!r}")
     return loaded  # type: ignore[no-any-return]
+
+
+def _may_be_simulator(loaded: Any) -> bool:
+    """Whether what a target names may be called to make an environment: nothing else is."""
+    if isinstance(loaded, type):
+        return issubclass(loaded, Environment)
+    if isinstance(loaded, functools.partial):
+        return _may_be_simulator(loaded.func)
+    return isinstance(loaded, Environment) or inspect.isfunction(loaded)
 
 
 def _copied(name: str, environment: Environment) -> Environment:

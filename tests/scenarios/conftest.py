@@ -67,6 +67,13 @@ def environments() -> None:
 
 
 @pytest.fixture(autouse=True)
+def trusting(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Say yes wherever it is asked whether code may be run, and remember it for the test alone."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+    monkeypatch.setattr("scenarios.commands.trust._agreed", lambda *asked: True)
+
+
+@pytest.fixture(autouse=True)
 def no_idle_children() -> Iterator[None]:
     """End the processes that took a test's steps: they stand in its folder, and know its environments."""
     yield

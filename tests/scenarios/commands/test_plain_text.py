@@ -206,14 +206,14 @@ def test_no_locale_makes_a_command_fail(tmp_path, locale):
         "for line in sys.argv[1:]: print(invoke(line.split()), file=sys.stderr)"
     )
     words = [
-        "run s.toml --quiet --rounds 3",
+        "run s.toml --trust --quiet --rounds 3",
         "show s.sqlite",
         "compare s.sqlite",
         "compare s.sqlite --format csv",
     ]
     words += ["plot s.sqlite", "export s.sqlite", "check no.toml"]
     words[0] += " --out s.sqlite"
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **locale}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(tmp_path), **locale}
     done = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, env=env, capture_output=True)
     codes = [int(line) for line in done.stderr.decode("latin-1").splitlines() if line.isdigit()]
     assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr

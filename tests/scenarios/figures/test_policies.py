@@ -41,8 +41,22 @@ def study(tmp_path):
                 store.add(
                     [
                         StoredRound(
-                            trial, "random", 1, x, None, [value, 0.0], None, *[value] * 3, 0.0, 0.0, "ok", ""
-                        )
+                            trial,
+                            "random",
+                            1,
+                            x,
+                            None,
+                            [value, 0.0],
+                            None,
+                            value,
+                            value,
+                            [value, 0.0],
+                            value,
+                            0.0,
+                            0.0,
+                            "ok",
+                            "",
+                        )  # fmt: skip
                     ],
                     [Advice(trial, "random", 1, x, *nothing, value, value)],
                 )

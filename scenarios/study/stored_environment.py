@@ -1,0 +1,143 @@
+"""An environment as a study knows it, for readers: nothing that the study's file names is imported or run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds, LinearConstraint
+
+import bridges
+from scenarios.study.records import Facts
+from simulators import Environment, Outcomes, PolicySpace, SimulationError
+
+SAMPLES = 32
+"""Policies of a space of numbers at which weights are compared, to see that they are the same everywhere."""
+
+Array = NDArray[np.float64]
+
+
+def facts_of(environment: Environment) -> Facts:
+    """All that readers of a study must know of an environment."""
+    return Facts.of(environment)._replace(
+        space=stored_space(environment.policy_space), composition=stored_composition(environment)
+    )
+
+
+def stored_space(space: PolicySpace) -> dict[str, Any]:
+    """What is to be known of a policy space besides its labels, units and levers, as plain data."""
+    found: dict[str, Any] = {"candidates": None, "features": None, "bounds": None, "constraint": None}
+    if space.candidates is not None:
+        features = space.embed(np.arange(len(space.candidates)))
+        found["candidates"] = space.candidates.tolist()
+        if not np.array_equal(features, space.candidates):
+            found["features"] = features.tolist()
+        if space.bounds is not None:
+            found["bounds"] = [_ends(end, space.d) for end in (space.bounds.lb, space.bounds.ub)]
+    if space.constraint is not None:
+        A = space.constraint.A
+        matrix = np.atleast_2d(A.toarray() if hasattr(A, "toarray") else A)
+        ends = [_ends(end, len(matrix)) for end in (space.constraint.lb, space.constraint.ub)]
+        found["constraint"] = [matrix.tolist(), *ends]
+    return found
+
+
+def _ends(ends: ArrayLike, count: int) -> list[float | None]:
+    """Lower or upper ends, None where there is none: JSON has no infinity."""
+    found = np.broadcast_to(np.asarray(ends, dtype=float), count).tolist()
+    return [end if np.isfinite(end) else None for end in found]
+
+
+def read_space(facts: Facts) -> PolicySpace:
+    """The policy space of a study's environment; ValueError where the study is from before it was stored."""
+    if facts.space is None:
+        raise ValueError("the study is from before policy spaces were stored")
+    stored, limits = facts.space, facts.space["constraint"]
+    constraint = None
+    if limits is not None:
+        matrix, low, high = limits
+        constraint = LinearConstraint(np.array(matrix), *_limits(low, high))
+    if stored["candidates"] is None:
+        return PolicySpace(facts.labels, facts.units, levers=facts.kinds, constraint=constraint)
+    bounds = None if stored["bounds"] is None else Bounds(*_limits(*stored["bounds"]))
+    return PolicySpace(
+        facts.labels,
+        facts.units,
+        candidates=stored["candidates"],
+        features=stored["features"],
+        bounds=bounds,
+        constraint=constraint,
+    )
+
+
+def _limits(low: Sequence[float | None], high: Sequence[float | None]) -> tuple[Array, Array]:
+    lower = np.array([-np.inf if end is None else end for end in low])
+    return lower, np.array([np.inf if end is None else end for end in high])
+
+
+def stored_composition(environment: Environment) -> dict[str, Any] | None:
+    """The weights and the offset of a linear composition as plain data.
+
+    Of one policy each in a finite space, else the same for all. None where they vary over a space that is not
+    finite, or the composition is not linear.
+    """
+    if bridges.is_general(environment):
+        return None
+    candidates = environment.policy_space.candidates
+    policies: Any = (
+        bridges.search_space(environment).sample(SAMPLES, np.random.default_rng(0))
+        if candidates is None
+        else np.arange(len(candidates))
+    )
+    J = len(environment.groups)
+    offset = np.asarray(environment.compose(np.zeros((len(policies), J)), policies), dtype=float)
+    # Each weight by itself: an environment that inherits the sum names none.
+    one = np.ones((len(policies), 1))
+    weights = np.stack([environment.compose(unit * one, policies) - offset for unit in np.eye(J)], axis=1)
+    if np.allclose(weights, weights[0], rtol=1e-12) and np.allclose(offset, offset[0], rtol=1e-12):
+        return {"weights": weights[0].tolist(), "offset": float(offset[0])}
+    if candidates is not None:
+        return {"weights": weights.tolist(), "offset": offset.tolist()}
+    return None
+
+
+class StoredEnvironment(Environment):
+    """What a study tells of its environment, which cannot be stepped.
+
+    Parameters
+    ----------
+    facts : Facts
+
+    Raises
+    ------
+    ValueError
+        The study is from before this was stored, or its composition is not linear.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        if facts.composition is None:
+            raise ValueError("the study holds no linear composition")
+        self.name, self.policy_space = facts.name, read_space(facts)
+        self.groups, self.group_units = tuple(facts.groups), tuple(facts.group_units)
+        self.objective_unit, self.sense = facts.objective_unit, facts.sense
+        self._weights = np.array(facts.composition["weights"], dtype=float)
+        self._offset = np.array(facts.composition["offset"], dtype=float)
+
+    def step(self, policy: Any) -> Outcomes:
+        """SimulationError: nothing is simulated here."""
+        raise SimulationError("a study is read, and nothing of it is simulated")
+
+    def weights(self, policies: Any) -> Array:
+        """g_j(x) of policies, (n, J)."""
+        shape = len(policies), len(self.groups)
+        whole = self._weights.ndim == 1
+        found: Array = np.broadcast_to(self._weights if whole else self._weights[np.asarray(policies)], shape)
+        return found
+
+    def compose(self, outcomes: ArrayLike, policies: Any) -> Array:
+        """The objective (...,) of outcomes (..., J)."""
+        offset = self._offset if self._offset.ndim == 0 else self._offset[np.asarray(policies, dtype=int)]
+        found: Array = (np.asarray(outcomes, dtype=float) * self.weights(policies)).sum(axis=-1) + offset
+        return found
