@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from bridges import Taken
+from policyloop.watcher import marks
 from scenarios.declaration.schema import EnvironmentSpec
 from scenarios.trial.step_child import FAREWELL
 from simulators import Outcomes, SimulationError, StepLost
@@ -50,7 +51,7 @@ class StepProcess:
             [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+            env={**os.environ, **marks(), **_ONE_THREAD, "PYTHONPATH": path},
             start_new_session=True,  # Ctrl-C in a terminal is not meant for it
         )
         theirs.close()
@@ -106,6 +107,8 @@ class StepProcess:
                 stop()
                 wait = FAREWELL
         code = self._process.wait()
+        with contextlib.suppress(OSError):  # what its step has started and left
+            os.killpg(self._process.pid, signal.SIGKILL)
         self.connection.close()
         self._built = None
         if code >= 0:
