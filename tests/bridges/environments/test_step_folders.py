@@ -48,6 +48,7 @@ def test_a_program_finds_what_it_reads_and_its_own_folder(tmp_path):
     (tmp_path / "five").write_text("5")
     text = """
 import os, sys
+from pathlib import Path
 home = os.environ["POLICYLOOP_FOLDER"]
 assert Path(__file__).parent == Path(home) and Path.cwd() != Path(home) and sys.argv[1:] == ["--out", "five"]
 assert sorted(os.listdir()) == ["data", "five"], os.listdir()
