@@ -48,7 +48,7 @@ restarts = 0
 PROGRAMS = """
 name = "programs"
 rounds = 12
-trials = 2
+trials = 1
 seed = 5
 agents = ["uniform", "random"]
 [environment]
@@ -69,7 +69,7 @@ subprocess.Popen(["sleep", "600"])
 subprocess.Popen(["sleep", "600"], start_new_session=True)
 with open("state.json", "w") as file:
     json.dump([x, 1 - x], file)
-time.sleep(0.1)
+time.sleep(0.03)
 with open("result.json", "w") as file:
     json.dump(json.load(open("state.json")), file)
 """
