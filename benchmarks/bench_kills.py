@@ -55,6 +55,7 @@ agents = ["uniform", "random"]
 name = "command"
 [environment.options]
 command = ["PYTHON", "-S", "model.py"]
+folder = "."
 groups = ["left", "right"]
 policy = { x = [0, 1] }
 answer = "result.json"
