@@ -116,7 +116,7 @@ class Cluster:
             while self.counts["kills"] < kills:
                 for who in everybody:
                     self.begin(who)
-                before, until = rounds(self.out), time.monotonic() + self.moments.uniform(0.5, 6)
+                before, until = rounds(self.out), time.monotonic() + self.moments.uniform(0.5, 15)
                 while time.monotonic() < until and self.processes["driver"].poll() is None:
                     time.sleep(0.05)
                 before |= rounds(self.out)

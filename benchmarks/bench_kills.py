@@ -169,7 +169,9 @@ class Soak:
         known, lived = Known(out), True
         words = ["run", self.folder / f"{name}.toml", "--out", out, "--resume", "--quiet", "--jobs", jobs]
         while lived:
-            lived = self.kill(self.moments.uniform(0, 0.7 * self.seconds[name]), *words, known=known)
+            # Most kills come early, while a command begins; some late enough that the study gets on.
+            most = 0.7 * self.seconds[name] if self.moments.random() < 0.25 else 4.0
+            lived = self.kill(self.moments.uniform(0, most), *words, known=known)
             self.counts["kills with programs"] += lived and name == "programs"
             self.counts["rounds lost"] += len(known - rounds(out))
             words = ["resume", out, "--quiet", "--jobs", jobs] if rounds(out) else words
