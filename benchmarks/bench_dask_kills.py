@@ -94,6 +94,8 @@ class Cluster:
         self._due.append((time.monotonic() + SECONDS, self.tokens[who], who))
         self.counts[f"kills of {who.split()[0]}"] += 1
         self.counts["kills"] += 1
+        if self.counts["kills"] % 10 == 0:
+            print(dict(self.counts), flush=True)
 
     def look(self, patient=False):
         """Look for orphans of those that were killed long enough ago."""

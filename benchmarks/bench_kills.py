@@ -146,6 +146,9 @@ class Soak:
         self._look()
         lived = code == -9
         self.counts["kills"] += lived
+        self.counts[f"kills of {words[0]}"] += lived
+        if lived and self.counts["kills"] % 10 == 0:
+            print(dict(self.counts), flush=True)
         if not lived and code != 0:
             self.counts["refused"] += 1
             print(words[0], "failed by itself:", (self.folder / "errors").read_text(), flush=True)
@@ -178,7 +181,6 @@ class Soak:
         with suppress(UserError):
             self.counts["differ"] += content(Study(out)) != self.whole[name]
             self.counts["studies"] += 1
-        print(dict(self.counts), flush=True)
 
     def merge(self):
         """Kill a merge over a study that is there."""

@@ -58,7 +58,7 @@ class StepProcess:
 
     def build(self, order: str) -> bool:
         """Begin to make the environment that is ordered; False where it is there already."""
-        if self._built == order:
+        if self._built == order and self.alive:
             return False
         self._built = None
         self._send(order)
@@ -118,11 +118,12 @@ class StepProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the child has not been ended."""
-        return not self.connection.closed
+        """Whether the child has neither been ended nor died while nobody waited for it."""
+        return not self.connection.closed and self._process.poll() is None
 
     def _send(self, message: str) -> None:
         if not self.alive:
+            self.connection.close()
             self._start()
         with contextlib.suppress(OSError):  # a dead child is noticed when its answer is awaited
             self.connection.send_bytes(message.encode())
