@@ -166,15 +166,17 @@ class Soak:
                         print("orphan:", process.pid, " ".join(process.cmdline())[:150], flush=True)
                         process.kill()
 
-    def study(self, name, jobs):
-        """Kill runs of a scenario until one ends, and compare it with one that was not disturbed."""
+    def study(self, name, jobs, each):
+        """Kill runs of a scenario until one ends, `each` times at most; compare it with one not disturbed."""
         out = self.folder / f"{self._number}.sqlite"
         known, lived = Known(out), True
         words = ["run", self.folder / f"{name}.toml", "--out", out, "--resume", "--quiet", "--jobs", jobs]
         while lived:
+            each -= 1
             # Most kills come early, while a command begins; some late enough that the study gets on.
             most = 0.7 * self.seconds[name] if self.moments.random() < 0.25 else 4.0
-            lived = self.kill(self.moments.uniform(0, most), *words, known=known)
+            after = self.moments.uniform(0, most) if each >= 0 else 600
+            lived = self.kill(after, *words, known=known)
             self.counts["kills with programs"] += lived and name == "programs"
             self.counts["rounds lost"] += len(known - rounds(out))
             words = ["resume", out, "--quiet", "--jobs", jobs] if rounds(out) else words
@@ -200,11 +202,11 @@ class Soak:
                 self.counts["half files"] += 1
                 print("half a file:", path.name, flush=True)
 
-    def go(self, kills):
+    def go(self, kills, each=1000):
         """Kill until there were so many, and return what was counted."""
         while self.counts["kills"] < kills:
-            self.study("programs", self.moments.choice([1, 2]))
-            self.study("flu", self.moments.choice([1, 2]))
+            self.study("programs", self.moments.choice([1, 2]), each)
+            self.study("flu", self.moments.choice([1, 2]), each)
             for _ in range(2):
                 self.merge()
                 self.plot()
