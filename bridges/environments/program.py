@@ -1,7 +1,8 @@
-"""A program run to its end, within limits on its time and on what it writes."""
+"""A program run to its end, within caps on its time and memory and on what it writes."""
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,10 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import NamedTuple
 
+from policyloop.watcher import marks, watcher
+
 MOST = 16 << 20
-"""Bytes of standard output; more than any answer needs."""
+"""Bytes of an answer; more than any needs."""
 
 TAIL = 4096
 """Bytes of standard error that are kept, its last ones."""
@@ -27,9 +30,20 @@ CHUNK = 1 << 20
 class Ended(NamedTuple):
     """A program that has ended: what it wrote, and its exit code; below 0, the signal that killed it."""
 
-    out: str
+    out: bytes
     err: str
     code: int
+
+
+class Caps(NamedTuple):
+    """What a program may take: seconds, and where the system enforces it processor seconds and megabytes.
+
+    The last two are each process's own: what it starts begins to count anew.
+    """
+
+    seconds: float
+    cpu_seconds: int | None = None
+    megabytes: int | None = None
 
 
 class OverLimit(Exception):
@@ -41,12 +55,18 @@ class OverLimit(Exception):
 
 
 def run_program(
-    command: Sequence[str], message: str, seconds: float, folder: Path, variables: Mapping[str, str]
+    command: Sequence[str],
+    message: str,
+    caps: Caps,
+    folder: Path,
+    variables: Mapping[str, str],
+    answers_here: bool = True,
 ) -> Ended:
     """Run a program on a message on its standard input, and kill what is left of its process group.
 
     It need not read the message. The answer is that of the program itself: a child that it leaves behind,
-    with the outputs open, is not waited for.
+    with the outputs open, is not waited for. It ends with this process, too, even by `kill -9`. Where it
+    answers elsewhere than on standard output, that counts as standard error.
     """
     with TemporaryFile() as given:  # a pipe may be full, and nobody reads it
         given.write(message.encode())
@@ -55,17 +75,23 @@ def run_program(
             command,
             stdin=given,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.PIPE if answers_here else subprocess.STDOUT,
             cwd=folder,
-            env=variables,
+            env={**variables, **marks()},
             start_new_session=True,  # so that all it starts can be killed with it
         )
+    watcher().tell(f"+{program.pid}")
+    _cap(program.pid, caps)
+    seconds = caps.seconds
     out, err, ended, until = bytearray(), bytearray(), False, monotonic() + seconds
     with program, DefaultSelector() as streams:
         try:
-            for stream, kept in ((program.stdout, out), (program.stderr, err)):
+            kept = (
+                ((program.stdout, out), (program.stderr, err)) if answers_here else ((program.stdout, err),)
+            )
+            for stream, to in kept:
                 assert stream is not None
-                streams.register(stream, EVENT_READ, kept)
+                streams.register(stream, EVENT_READ, to)
             while not ended:
                 ended = program.poll() is not None  # first: then all that it wrote is there to be read
                 pause = PAUSE if streams.get_map() else SOON
@@ -81,7 +107,26 @@ def run_program(
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)
-    return Ended(_text(out), _text(err), program.returncode)
+            watcher().tell(f"-{program.pid}")
+    return Ended(bytes(out), _text(err), program.returncode)
+
+
+def _cap(process: int, caps: Caps) -> None:
+    """Cap a program that has just begun; what it starts from now on inherits the caps."""
+    if not hasattr(resource, "prlimit"):  # Linux has it
+        return
+    # First the signal that says why; who does not listen to it is killed a second later.
+    kinds = (
+        (resource.RLIMIT_CPU, caps.cpu_seconds, 1),
+        (resource.RLIMIT_DATA, (caps.megabytes or 0) << 20, 0),
+    )
+    for kind, most, more in kinds:
+        if most:
+            with contextlib.suppress(ProcessLookupError):  # it has ended already
+                _, hard = resource.prlimit(process, kind)
+                least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+                above = least + more if hard == resource.RLIM_INFINITY else min(least + more, hard)
+                resource.prlimit(process, kind, (least, above))
 
 
 def _text(output: bytearray) -> str:

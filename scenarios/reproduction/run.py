@@ -7,6 +7,7 @@ from pathlib import Path
 
 import matplotlib
 
+from policyloop.watcher import watched
 from scenarios.errors import UserError
 from scenarios.figures.drawing import STYLE
 from scenarios.reproduction import bandits, illustration, regressions, report
@@ -55,7 +56,7 @@ def reproduce(
     wanted, left_out = resolve(figures)
     if jobs < 1:
         raise UserError(f"jobs = {jobs}; accepted: a whole number, 1 or more")
-    with Folder(Path(out), settings, force=force) as folder, matplotlib.rc_context(STYLE):
+    with watched(), Folder(Path(out), settings, force=force) as folder, matplotlib.rc_context(STYLE):
         folder.remember(command)
         if ILLUSTRATION in wanted:
             with folder.timed("figure 1"):

@@ -9,8 +9,10 @@ has arrived, together, in one transaction.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import queue
+import resource
 import signal
 import socket
 import threading
@@ -71,6 +73,7 @@ class Collector:
         self.key = os.urandom(32)
         self._listener: Listener | None = None
         if host is not None:
+            _allow_connections()
             self._listener = Listener((host, 0), backlog=128) if host else Listener(backlog=128)
             self._acceptor = threading.Thread(target=self._accept, name="study-acceptor", daemon=True)
             self._acceptor.start()
@@ -134,8 +137,13 @@ class Collector:
         while not self._closing:
             try:
                 connection = self._listener.accept()
-            except OSError:  # someone who left before being let in
-                continue
+            except OSError as error:
+                if error.errno == errno.EMFILE:
+                    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+                    why = f"more workers than this process may have open files, {most} (ulimit -n)"
+                    self._fail(OSError(why))
+                    return
+                continue  # someone who left before being let in
             reader = threading.Thread(target=self._read, args=(connection,), daemon=True)
             self._readers[connection] = reader
             reader.start()
@@ -205,15 +213,26 @@ class Collector:
             for record in rounds:
                 self._seen(record)
         except BaseException as error:
-            self.error = error
-            self.stopping = True
-            signal.raise_signal(signal.SIGINT)  # the main thread waits for workers; it must stop them
-            for owner in set(self._owners.values()):  # who ignores it, in the background, sees them end
-                _cut(owner)
+            self._fail(error)
             return
         for connection, advice in entries:
             if connection is not None and isinstance(advice, Advice):
                 _send(connection, b"stored")
+
+    def _fail(self, error: BaseException) -> None:
+        """End the run, which can store no more."""
+        self.error = error
+        self.stopping = True
+        signal.raise_signal(signal.SIGINT)  # the main thread waits for workers; it must stop them
+        for owner in set(self._owners.values()):  # who ignores it, in the background, sees them end
+            _cut(owner)
+
+
+def _allow_connections() -> None:
+    """Let this process have as many files open as the system permits it: a worker's connection is one."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with contextlib.suppress(OSError, ValueError):  # a system may permit less than it says
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _send(connection: Connection, data: bytes) -> None:

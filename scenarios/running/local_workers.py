@@ -15,7 +15,9 @@ from typing import Any, Protocol
 import joblib
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
-WATCH_SECONDS = 1.0
+from policyloop.watcher import watch_always
+
+WATCH_SECONDS = 0.5
 """How often a worker looks whether the driving process still lives."""
 
 
@@ -115,11 +117,15 @@ def _begin() -> dict[str, Any]:
 
 def _start_worker(driver: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    watch_always()
     threading.Thread(target=_end_with, args=(driver,), name="driver-watch", daemon=True).start()
 
 
 def _end_with(driver: int) -> None:
-    """End this process soon after its driver: loky's workers wait 300 s for another task first."""
+    """End this process soon after its driver: loky's workers wait 300 s for another task first.
+
+    The driver's own watcher does the same where no thread can, as one that another keeps from running.
+    """
     while os.getppid() == driver:
         time.sleep(WATCH_SECONDS)
     os._exit(1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policyloop.messages import on_one_line
+from policyloop.watcher import watched
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import StudyInterrupted, UserError
 from scenarios.running.collector import Collector
@@ -97,14 +98,15 @@ def run(
         raise UserError(f"command line: --share = {k}/{n}; accepted: N up to {scenario.trials}, the trials")
     path = Path(out)
     progress = progress or Progress()
-    worlds = Worlds(scenario)
-    refuse_mistakes(worlds.of(1))
-    with workforce(backend, scheduler, jobs) as found:
-        store = Store(path, resume=resume, force=force)
-        try:
-            Run(scenario, store, worlds, found, progress, share, accept_changes).complete()
-        finally:
-            progress.stop()
+    with watched():
+        worlds = Worlds(scenario)
+        refuse_mistakes(worlds.of(1))
+        with workforce(backend, scheduler, jobs) as found:
+            store = Store(path, resume=resume, force=force)
+            try:
+                Run(scenario, store, worlds, found, progress, share, accept_changes).complete()
+            finally:
+                progress.stop()
     return Study(path)
 
 

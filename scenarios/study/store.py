@@ -43,14 +43,19 @@ class WriterLock:
     """The right to write a study, held by one process at most and lost with it.
 
     An exclusive transaction on an empty file beside the study: SQLite's own locks are portable,
-    work inside one process too, and end with the process, even by `kill -9`.
+    work inside one process too, and end with the process, even by `kill -9`; no child inherits them. The
+    file is opened so that no program which the process starts has it open.
     """
+
+    PATIENCE = 3.0
+    """Seconds to wait for a writer that ends: one that was killed needs a moment to give its memory back."""
 
     def __init__(self, study: Path) -> None:
         self._path = study.with_name(study.name + ".lock")
+        self._owner = os.getpid()
         try:
             self._connection = self._acquire()
-        except sqlite3.OperationalError as error:
+        except (sqlite3.OperationalError, OSError) as error:
             if "locked" in str(error):
                 raise UserError(
                     f"{study}: another policyloop is writing this study; wait, or stop it"
@@ -59,21 +64,32 @@ class WriterLock:
 
     def _acquire(self) -> sqlite3.Connection:
         while True:
-            connection = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
+            self._path.touch()
+            before = self._inode()
+            connection = sqlite3.connect(
+                self._path, timeout=self.PATIENCE, isolation_level=None, check_same_thread=False
+            )
             try:
                 connection.execute("PRAGMA journal_mode=MEMORY")
                 connection.execute("BEGIN EXCLUSIVE")
             except sqlite3.Error:
                 connection.close()
                 raise
-            if self._path.exists():
+            if before is not None and self._inode() == before:
                 return connection
             connection.close()  # its last owner has removed it in between: take the lock of a new one
 
+    def _inode(self) -> int | None:
+        """Which file the path names now, None where there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            return self._path.stat().st_ino
+        return None
+
     def release(self) -> None:
-        """Give the right back and remove the file."""
-        self._path.unlink(missing_ok=True)
-        self._connection.close()
+        """Give the right back and remove the file; without effect in a copy of the process, after a fork."""
+        if os.getpid() == self._owner:
+            self._path.unlink(missing_ok=True)
+            self._connection.close()
 
 
 class Store:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import select
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from typing import Any, NamedTuple, Protocol
@@ -66,6 +70,10 @@ def from_wire(data: bytes) -> Message:
     return Detail(*values) if kind == Detail.__name__ else StoredRound(*values)
 
 
+LOOK_SECONDS = 0.5
+"""How often a worker looks whether its trial has ended, while it watches the driving process."""
+
+
 class DriverGone(ConnectionError):
     """The driving process has ended, or has given the trial to another worker."""
 
@@ -108,6 +116,28 @@ class WorkerSink:
         except (EOFError, OSError):
             raise DriverGone("the run that this work belongs to has ended") from None
         return self._stop
+
+    @contextmanager
+    def when_gone(self, act: Callable[[], None]) -> Iterator[None]:
+        """Do something from a thread, as soon as the driving process is gone while the block lasts."""
+        over = threading.Event()
+
+        def watch() -> None:
+            poll = select.poll()
+            # Only the other end's closing: what was sent is read by others. (Linux tells of it early.)
+            poll.register(self._connection.fileno(), getattr(select, "POLLRDHUP", 0))
+            while not over.is_set():
+                if poll.poll(1000 * LOOK_SECONDS):
+                    act()
+                    return
+
+        thread = threading.Thread(target=watch, name="driver-watch", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def _send(self, message: Message) -> None:
         try:

@@ -22,6 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import simulators
+from policyloop.watcher import watch_always
 from scenarios.study.info import plain_info
 
 FAREWELL = 0.5
@@ -38,6 +39,7 @@ def main() -> None:
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # where memory runs out, this process is the one to go
     signal.signal(signal.SIGTERM, _leave)
+    watch_always()
     messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, messages), daemon=True).start()
     environment: simulators.Environment | None = None

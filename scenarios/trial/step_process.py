@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from bridges import Taken
+from policyloop.watcher import marks
 from scenarios.declaration.schema import EnvironmentSpec
 from scenarios.trial.step_child import FAREWELL
 from simulators import Outcomes, SimulationError, StepLost
@@ -50,14 +51,14 @@ class StepProcess:
             [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+            env={**os.environ, **marks(), **_ONE_THREAD, "PYTHONPATH": path},
             start_new_session=True,  # Ctrl-C in a terminal is not meant for it
         )
         theirs.close()
 
     def build(self, order: str) -> bool:
         """Begin to make the environment that is ordered; False where it is there already."""
-        if self._built == order:
+        if self._built == order and self.alive:
             return False
         self._built = None
         self._send(order)
@@ -110,6 +111,8 @@ class StepProcess:
                 stop()
                 wait = FAREWELL
         code = self._process.wait()
+        with contextlib.suppress(OSError):  # what its step has started and left
+            os.killpg(self._process.pid, signal.SIGKILL)
         self.connection.close()
         self._built = None
         if code >= 0:
@@ -119,11 +122,12 @@ class StepProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the child has not been ended."""
-        return not self.connection.closed
+        """Whether the child has neither been ended nor died while nobody waited for it."""
+        return not self.connection.closed and self._process.poll() is None
 
     def _send(self, message: str) -> None:
         if not self.alive:
+            self.connection.close()
             self._start()
         with contextlib.suppress(OSError):  # a dead child is noticed when its answer is awaited
             self.connection.send_bytes(message.encode())

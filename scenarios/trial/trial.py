@@ -16,6 +16,7 @@ import optimizer
 import simulators
 from optimizer.agents.confirmation import Confirming
 from optimizer.prior.learned import Learned
+from policyloop.watcher import end_all, watched
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
 from scenarios.study.info import plain_info
@@ -118,12 +119,17 @@ _worlds: dict[bytes, Worlds] = {}  # of the run for which this process works, by
 
 
 def run_remote(trial: Trial, address: Any, key: bytes) -> None:
-    """Run a trial in a worker, with rounds sent to the driving process."""
+    """Run a trial in a worker, with rounds sent to the driving process.
+
+    Where that is gone in the middle of a step, the programs and child processes of the step are ended: its
+    round would be stored by nobody. A step in this very process goes on to its end.
+    """
     if key not in _worlds:
         _worlds.clear()
         _worlds[key] = Worlds(trial.scenario)
     sink = WorkerSink(address, key)
     try:
-        run_trial(trial, _worlds[key], sink)
+        with watched(), sink.when_gone(end_all):
+            run_trial(trial, _worlds[key], sink)
     finally:
         sink.close()

@@ -99,6 +99,14 @@ def test_variables_reach_the_program(tmp_path):
         ("print('Loading...'); print([1, 2])", "nothing else, to standard output; it wrote 'Loading... "),
         ("pass", "must write one JSON object or list, and nothing else, .* it wrote nothing"),
         ("print('{')", "it wrote '{'"),
+        (
+            "print('Loading...'); print([1, 2])",
+            r"with 'Loading...' before its answer: .*answer = .result.json",
+        ),
+        ("print([1, 2]); print('Done.')", "with 'Done.' after its answer"),
+        ("print('\\ufeff[1, 2]')", r"standard output with a byte order mark \(BOM, UTF-8\)"),
+        ("import sys; sys.stdout.buffer.write('[1, 2]'.encode('utf-16'))", r"\(BOM, UTF-16\); it must write"),
+        ('print(\'{"north": 1, "south": 2, "north": 3}\')', "answered with the key 'north' twice"),
         ("print('\\udcff' and [1])", "answered 1 values for the 2 groups"),
         ("print('{\"north\": 1}')", "no group south"),
         ("print('[1, \"2\"]')", "outcome of south is '2', not a number"),
@@ -120,6 +128,7 @@ def test_the_tail_of_standard_error_is_quoted(tmp_path):
 
 STARTS_A_CHILD = """
 import os, subprocess, sys, time
+os.chdir(os.environ["POLICYLOOP_FOLDER"])
 line = os.open("line", os.O_WRONLY)
 os.write(line, b"begun")
 child = '''
@@ -217,6 +226,15 @@ def test_a_program_need_not_read_what_it_is_told(tmp_path):
         ({"command": ["./model.sh"]}, "model.sh' is not there"),
         ({"command": ["./text.txt"]}, "text.txt' is not executable"),
         ({"seconds": 0}, "seconds=0 must be a finite number > 0"),
+        ({"cpu_seconds": 0.5}, "cpu_seconds=0.5 must be a whole number"),
+        ({"megabytes": 0}, "megabytes=0 must be a whole number"),
+        ({"variables": {"OMP_NUM_THREADS": 1}}, "variables: OMP_NUM_THREADS=1 must be a text, such as '1'"),
+        ({"files": "data.csv"}, "files='data.csv' must be a list of names or patterns"),
+        ({"files": ["data.csv"]}, "files: 'data.csv' names nothing in folder="),
+        ({"files": ["../data.csv"]}, "must be a name or pattern in folder="),
+        ({"answer": "/tmp/answer"}, "answer='/tmp/answer' must be a file's name"),
+        ({"answer": "a", "input": "a"}, "answer='a' must differ from input"),
+        ({"keep_folders": "some"}, "keep_folders='some'"),
         ({"folder": "no/such/folder"}, "folder='no/such/folder' is not a folder"),
     ],
 )

@@ -1,6 +1,9 @@
 """Rounds reach the store once, in JSON, from the worker that owns the trial and from nobody else."""
 
 import ast
+import os
+import subprocess
+import sys
 import time
 from multiprocessing.connection import Client
 from pathlib import Path
@@ -93,3 +96,43 @@ def test_nothing_that_arrives_or_is_read_can_be_executed():
 
 
 FORBIDDEN = {"pickle", "cloudpickle", "dill", "shelve", "marshal", "joblib.numpy_pickle"}
+
+
+FEW_FILES = """
+import os, resource, sys, time
+from pathlib import Path
+from scenarios.running.collector import Collector
+from scenarios.study.store import Store
+from scenarios.trial.sink import WorkerSink
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (48, int(sys.argv[2])))
+with Store(Path(sys.argv[1])) as store, Collector(store, print, host="") as collector:
+    for _ in range(3):
+        if os.fork() == 0:
+            sinks = [WorkerSink(collector.address, collector.key) for _ in range(20)]
+            time.sleep(60)
+            os._exit(0)
+    try:
+        while len(collector._readers) < 60:
+            time.sleep(0.01)
+    except KeyboardInterrupt:
+        print(collector.error)
+    print(len(collector._readers), flush=True)
+    os.killpg(0, 9)
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(400, "60\n"), (48, "more workers than this process may have open files, 48")]
+)
+def test_as_many_workers_as_the_system_permits_are_let_in_and_no_more(most, words, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FEW_FILES, tmp_path / "s.sqlite", str(most)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+    assert done.stdout.startswith(words), done.stderr

@@ -8,7 +8,7 @@ import sys
 
 import psutil
 import pytest
-from studies import FLU, assert_same, start, wait_for_rounds
+from studies import FLU, assert_same, eventually, start, wait_for_rounds
 
 from scenarios import UserError, load, run
 from scenarios.running.dispatch import workforce
@@ -81,6 +81,24 @@ def test_a_cluster_that_loses_a_worker_ends_as_one_process_does(cluster, flu, un
     assert_same(again, undisturbed)
 
 
+SLEEPS = """
+name = "sleeps"
+rounds = 2
+trials = 1
+agents = ["random"]
+[environment]
+name = "command"
+[environment.options]
+command = ["sh", "-c", "echo $$ > $POLICYLOOP_FOLDER/pid; exec sleep 600"]
+folder = "."
+groups = ["left", "right"]
+policy = { x = [0, 1] }
+seconds = 1000.0
+[prior]
+samples = 0
+"""
+
+
 @pytest.mark.slow
 def test_a_cluster_stops_after_the_rounds_in_flight(cluster, flu, undisturbed, tmp_path):
     out = tmp_path / "s.sqlite"
@@ -92,6 +110,23 @@ def test_a_cluster_stops_after_the_rounds_in_flight(cluster, flu, undisturbed, t
     assert f"--backend dask --scheduler {cluster[0]} --resume" in error
     assert 5 <= len(Study(out).rounds()) < 60
     assert_same(run(load(flu), out=out, resume=True), undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["driver", "worker"])
+def test_programs_on_a_cluster_end_when_their_driver_or_their_worker_is_killed(killed, cluster, tmp_path):
+    address, workers = cluster
+    (tmp_path / "s.toml").write_text(SLEEPS)
+    where = ("--backend", "dask", "--scheduler", address)
+    process = start("run", tmp_path / "s.toml", "--out", tmp_path / "s.sqlite", *where)
+    eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), process)
+    program = psutil.Process(int((tmp_path / "pid").read_text()))
+    worker = next(one for one in program.parents() if one.pid in [each.pid for each in workers])
+    (process if killed == "driver" else worker).kill()
+    eventually(lambda: not program.is_running())
+    process.kill()
+    process.communicate()
+    assert worker.is_running() == (killed == "driver") or worker.status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.slow

@@ -200,7 +200,7 @@ def test_a_store_that_another_program_keeps_is_refused_in_words(
 
 
 def test_a_second_run_is_refused_while_the_first_one_writes(faulty, policyloop, tmp_path):
-    path, out = faulty(rounds=200, options="pause = 0.05"), tmp_path / "s.sqlite"
+    path, out = faulty(rounds=20_000, options="pause = 0.05"), tmp_path / "s.sqlite"
     process = start("run", path, "--out", out)
     try:
         while not out.exists() or len(tryrounds(out)) < 2:

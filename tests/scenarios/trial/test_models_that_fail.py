@@ -107,7 +107,9 @@ def test_a_program_that_is_not_there_is_found_out_before_the_first_round(faulty,
 
 
 def test_a_program_ends_with_the_step_that_its_time_limit_stops(faulty, policyloop, tmp_path):
-    path = faulty("open('pid', 'w').write(str(os.getpid())); time.sleep(60)")
+    path = faulty(
+        "open(os.environ['POLICYLOOP_FOLDER'] + '/pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    )
     text = (tmp_path / path).read_text().replace("seconds = 60.0\n", "")
     (tmp_path / path).write_text(
         text.replace("[environment.options]", "step_seconds = 2.5\n[environment.options]")

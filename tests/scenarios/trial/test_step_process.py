@@ -155,3 +155,15 @@ def test_no_child_process_outlives_its_run(faulty, tmp_path):
     os.kill(process.pid, 9)
     process.communicate()
     assert psutil.wait_procs(children, timeout=60)[1] == []
+
+
+def test_a_child_that_dies_while_it_waits_to_be_used_again_costs_nothing(faulty):
+    spec = load(faulty(LIMIT)).environment
+    outcomes = []
+    for _ in range(2):
+        with StepProcesses(spec, spec.options) as steps:
+            [child] = steps._children
+            outcomes += [one.outcomes.values.tolist() for one in steps.take([(1, [0.1])])]
+        child._process.kill()
+        child._process.wait()
+    assert outcomes[0] == outcomes[1]
