@@ -54,7 +54,7 @@ def main() -> None:
                 assert environment is not None
                 answer = _step(environment, message["seed"], message["policy"], seconds)
         except Exception as error:
-            answer = {"error": [type(error).__name__, str(error)]}
+            answer = {"error": [class_name(error), on_one_line(error)]}
         connection.send_bytes(json.dumps(answer).encode())
 
 
