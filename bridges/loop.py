@@ -1,6 +1,8 @@
 """The loop that joins one agent to one environment, a record a round."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
@@ -10,11 +12,16 @@ import numpy as np
 from bridges.feedback import observation
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Steps, Taken, checked
+from bridges.composing import composed
+from bridges.steps import OneByOne, Steps, Taken
 from optimizer.agents.agent import Agent
 from optimizer.arrays import Array, Policies
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, StepLost
+from simulators.contract.observed import as_values, checked
+from simulators.contract.process_state import kept_process_state, seeded_globals
+
+log = logging.getLogger("policyloop")
 
 Status = Literal["ok", "partial", "failed", "lost"]
 
@@ -135,8 +142,10 @@ class Loop:
             Rounds that were run before: the agent is told them again, and goes on as if it had never stopped.
             Of the last batch any may be missing. An environment with memory takes their steps again.
         """
-        if self.environment.has_memory:
-            self.environment.reset(as_int(child(self.seed, 0)))
+        if self.environment.lives:
+            # The first step does it again: here the time is asked for, and a failure is that step's.
+            with suppress(Exception), kept_process_state():
+                self.environment.reset(self._start)
         past = {one.round: one for one in history}
         for start in range(1, rounds + 1, self.parallel):
             whole = range(start, start + self.parallel)
@@ -149,7 +158,7 @@ class Loop:
     def _replay(self, past: Round) -> None:
         context = self.environment.context
         if self.environment.has_memory:
-            for _ in self._steps.take([(None, past.asked)]):
+            for _ in self._steps.take([(self._begin(past.round), past.asked)]):
                 pass
         self._tell(past, context)
 
@@ -168,8 +177,7 @@ class Loop:
         expected = {t: self._expected(policies[t]) for t in missing}
         optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
         ended = {t: past[t] for t in numbers if t in past}
-        goes_on = self.environment.has_memory
-        asked = [(None if goes_on else self._noise(t), policies[t]) for t in missing]
+        asked = [(self._begin(t), policies[t]) for t in missing]
         last: Round | None = None
         for taken in self._steps.take(asked):
             t = missing[taken.which]
@@ -185,6 +193,17 @@ class Loop:
     def _noise(self, t: int) -> int:
         return as_int(child(self.seed, t))
 
+    @property
+    def _start(self) -> int:
+        """The seed with which a memory begins."""
+        return as_int(child(self.seed, 0))
+
+    def _begin(self, t: int) -> int | None:
+        """With which seed a step begins anew; None where it goes on from the step before."""
+        if not self.environment.has_memory:
+            return self._noise(t)
+        return self._start if t == 1 else None
+
     def _policies(self, whole: range, context: float | None) -> dict[int, Any]:
         """The policies of a whole batch, by round: the design's, then the agent's."""
         chosen: list[Any] = [] if self.design is None else list(self.design[whole[0] - 1 : whole[-1]])
@@ -196,7 +215,7 @@ class Loop:
         self, t: int, policy: Any, taken: Taken, expected: float, optimum: Optimum | None, seconds: float
     ) -> Round:
         """The record of a step that has ended."""
-        outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
+        outcomes, objective, error = self._judge(taken.outcomes, policy, self._noise(t))
         missing = np.isnan(outcomes.values)
         gone = isinstance(taken.outcomes, StepLost | MemoryError)
         space, sign = self.environment.policy_space, self.environment.sign
@@ -206,7 +225,7 @@ class Loop:
             row=int(policy) if space.finite else None,
             outcomes=outcomes.values,
             noise_variance=outcomes.noise_variance,
-            objective=self._compose(outcomes.values, policy),
+            objective=objective,
             expected=expected,
             regret=float("nan") if optimum is None else sign * (optimum.value - expected),
             seconds=seconds,
@@ -215,19 +234,21 @@ class Loop:
             error=error,
         )
 
-    def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, str]:
-        """What a step is worth; a failure gives nan for every group, and says why."""
-        J = len(self.environment.groups)
-        nothing = Outcomes(np.full(J, np.nan))
+    def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, float, str]:
+        """What a step is worth, and its objective; a failure gives nan for every group, and says why."""
+        environment = self.environment
+        nothing = Outcomes(np.full(len(environment.groups), np.nan)), float("nan")
         try:
             if isinstance(outcomes, Exception):
                 raise outcomes
-            observed = checked(outcomes, J, self.environment)
+            observed = checked(outcomes, environment.groups, environment.outcome_range)
+            with kept_process_state(), seeded_globals(0):
+                objective = composed(environment, observed.values, policy)
         except Exception as error:  # the round's failure, not the study's
-            return nothing, f"{failure(error)} (policy {self._text(policy)}, seed {seed})"
+            return *nothing, f"{failure(error)} (policy {self._text(policy)}, seed {seed})"
         if np.isnan(observed.values).all():
-            return nothing, f"every outcome is nan (policy {self._text(policy)}, seed {seed})"
-        return observed, ""
+            return *nothing, f"every outcome is nan (policy {self._text(policy)}, seed {seed})"
+        return observed, objective, ""
 
     def _text(self, policy: Any) -> str:
         """A policy in a message: its row, or its entries as people read them."""
@@ -248,19 +269,22 @@ class Loop:
             return
         self.agent.tell(np.asarray([one.asked]), values, noise, **moment(context))
 
-    def _compose(self, values: Array, policy: Any) -> float:
-        if np.isnan(values).any():
-            return float("nan")
-        return float(np.asarray(self.environment.compose(values[None], np.asarray([policy])))[0])
-
     def _expected(self, policy: Any) -> float:
-        if self.environment.has_memory and not self.environment.lives:
+        """The noise-free objective; nan where it is unknown, or its own code fails."""
+        environment = self.environment
+        if environment.has_memory and not environment.lives:
             return float("nan")
         try:
-            outcomes = self.environment.expected(np.asarray([policy]))
+            with kept_process_state(), seeded_globals(0):
+                outcomes = as_values(environment.expected(np.array([policy]))[0], environment.groups)
+                return composed(environment, outcomes, policy)
         except NotImplementedError:
             return float("nan")
-        return self._compose(np.asarray(outcomes, dtype=float)[0], policy)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            log.warning("no regret at policy %s: expected failed: %s", self._text(policy), failure(error))
+            return float("nan")
 
 
 def moment(context: float | None) -> dict[str, Any]:

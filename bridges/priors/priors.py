@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bridges.composing import nan_where_it_fails
 from bridges.feedback import composed_noise
 from bridges.priors.outcomes import PriorOutcomes
 from bridges.priors.samples import sample
@@ -86,7 +87,7 @@ def learn_prior(
         if noise is not None:
             spread = np.broadcast_to(noise, values.shape)
             noise = np.nanmean(composed_noise(environment, values, spread, policies), keepdims=True)
-        values = np.asarray(environment.compose(values, policies))[:, None]
+        values = nan_where_it_fails(environment.compose, (len(values),), values, policies)[:, None]
     if mean_from is not None:
         values = values - (mean_from.composed(policies)[:, None] if own else mean_from(policies))
     return learn_from_samples(
