@@ -12,7 +12,7 @@ from simulators.contract.environment import Environment, SimulationError
 from simulators.contract.validation import LARGEST, real_numbers
 
 TRIES = 200
-"""Calls by which rows that fail are told from others, at most; rows that are not told apart by then are nan."""
+"""Calls by which rows that fail are told from others, at most; those not told apart by then are nan."""
 
 
 def composed(environment: Environment, values: Array, policy: Any) -> float:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bridges.composing import composed
 from bridges.feedback import observation
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
-from bridges.composing import composed
 from bridges.steps import OneByOne, Steps, Taken
 from optimizer.agents.agent import Agent
 from optimizer.arrays import Array, Policies

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bridges.environments.answers import shortened
 from bridges.environments.declared import DeclaredEnvironment
 from bridges.environments.levers import Entry, Policy
 from bridges.environments.program import OverLimit, run_program
 from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError, StepLost, failure_kind
+from simulators.contract.observed import shortened
 from simulators.contract.validation import number
 
 TAIL = 400

@@ -33,6 +33,7 @@ STREAMS = ("stdin", "stdout", "stderr")
 HANDLED = tuple(getattr(signal, f"SIG{name}") for name in ("INT", "TERM", "HUP", "ALRM", "CHLD", "PIPE"))
 """Signals that end a run, or that programs and time limits use; to look at all takes longer than the rest."""
 
+_global: Any = np.random  # some of its functions are missing in NumPy's own annotations
 _seed_python, _seed_numpy = random.seed, np.random.seed  # whatever is put in their place later
 
 
@@ -67,8 +68,8 @@ class RandomNumbers:
     @contextmanager
     def used(self, seed: int | None = None) -> Iterator[None]:
         """Let them be the process's own inside, begun anew with a seed below 2**32 if there is one."""
-        python, numpy = random.getstate(), np.random.get_bit_generator()
-        np.random.set_bit_generator(self._numpy)
+        python, numpy = random.getstate(), _global.get_bit_generator()
+        _global.set_bit_generator(self._numpy)
         if seed is not None:
             _seed_numpy(seed)
             _seed_python(seed)
@@ -81,7 +82,7 @@ class RandomNumbers:
         finally:
             self._python = random.getstate()
             random.setstate(python)
-            np.random.set_bit_generator(numpy)
+            _global.set_bit_generator(numpy)
 
 
 _spare: list[RandomNumbers] = []

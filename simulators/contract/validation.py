@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from policyloop.messages import did_you_mean
 from simulators.arrays import Array
 
-
 LARGEST = 1e100
 """Outcomes, and a square of it noise variances, are not larger: sums of their squares must not overflow."""
 
