@@ -14,7 +14,7 @@ from bridges.environments.program import OverLimit, run_program
 from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError, StepLost, failure_kind
 from simulators.contract.observed import shortened
-from simulators.contract.validation import number
+from simulators.contract.validation import number, table
 
 TAIL = 400
 """Characters of standard error that a message quotes."""
@@ -68,10 +68,15 @@ class CommandEnvironment(DeclaredEnvironment):
                 "no shell reads it"
             )
         self.seconds = number("seconds", seconds, above=0)
+        if not isinstance(folder, str | Path | None):
+            raise ValueError(f"folder={folder!r} must be the path of a folder")
         self.folder = Path.cwd() if folder is None else Path(folder).absolute()
         if not self.folder.is_dir():
             raise ValueError(f"folder={str(folder)!r} is not a folder")
-        self._variables = dict(variables or {})
+        self._variables = table("variables", variables, "{name: text}")
+        for name, value in self._variables.items():
+            if not isinstance(value, str) or not name or set("=\0") & set(name) or "\0" in value:
+                raise ValueError(f"variables: {name!r} = {value!r}; accepted: a text, such as {str(value)!r}")
         self.command = [self._program(command[0]), *command[1:]]
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:

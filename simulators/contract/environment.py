@@ -56,6 +56,10 @@ class StepLost(SimulationError):
     """
 
 
+class SeedIgnored(UserWarning):
+    """A model was given a seed and uses another; `check_environment` makes a finding of it."""
+
+
 _KILLS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGALRM", "SIGXCPU")
 """Signals by which others end a process; of the rest, such as SIGSEGV, it dies of itself."""
 

@@ -54,8 +54,10 @@ def checked(outcomes: Any, groups: Sequence[str], outcome_range: Any = None) -> 
     return Outcomes(values, noise, outcomes.info)
 
 
-def as_values(values: Any, groups: Sequence[str]) -> Array:
+def as_values(values: Any, groups: Sequence[str], infinite: bool = False) -> Array:
     """One number a group, (J,), from an array or a list of them; nan or None where one is missing.
+
+    Infinite ones pass only where `infinite` says so.
 
     Raises
     ------
@@ -70,7 +72,11 @@ def as_values(values: Any, groups: Sequence[str]) -> Array:
     if masked is not None and masked.any():
         hidden = ", ".join(group for group, out in zip(groups, masked, strict=True) if out)
         raise SimulationError(f"the outcome of {hidden} is masked; accepted: nan where a group is missing")
-    return np.array([_number(value, group) for value, group in zip(values, groups, strict=True)])
+    numbers = [_number(value, group) for value, group in zip(values, groups, strict=True)]
+    for number, group in zip(numbers, groups, strict=True):
+        if np.isinf(number) and not infinite:
+            raise SimulationError(f"the outcome of {group} is infinite")
+    return np.array(numbers)
 
 
 def shortened(text: str, limit: int = 60) -> str:
@@ -90,9 +96,7 @@ def _number(value: Any, group: str) -> float:
         number = float(value)
     except OverflowError:
         number = float("inf")
-    if np.isinf(number):
-        raise SimulationError(f"the outcome of {group} is infinite")
-    if abs(number) > LARGEST:
+    if LARGEST < abs(number) < np.inf:
         raise SimulationError(
             f"the outcome of {group} is {number:.6g}; accepted: up to {LARGEST:g} in size, for beyond that "
             "squares overflow"
