@@ -1,6 +1,7 @@
 """The composition of an environment as foreign code: what it fails at is nan, and costs its own rows only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,22 @@ from policyloop.messages import failure
 from simulators.contract.environment import Environment, SimulationError
 from simulators.contract.validation import LARGEST, real_numbers
 
-TRIES = 200
+TRIES = 4000
 """Calls by which rows that fail are told from others, at most; those not told apart by then are nan."""
+
+
+_watching: list[list[str]] = []
+
+
+@contextmanager
+def watched_failures() -> Iterator[list[str]]:
+    """Note the first failure of foreign code that nan has stood for; empty if there was none."""
+    found: list[str] = []
+    _watching.append(found)
+    try:
+        yield found
+    finally:
+        _watching.remove(found)
 
 
 def composed(environment: Environment, values: Array, policy: Any) -> float:
@@ -66,6 +81,8 @@ def nan_where_it_fails(
 ) -> Array:
     """What a vectorised function answers, shape (*rows, *tail), nan in the rows for which it raises.
 
+    One number a row that is too large to compute with is nan as well.
+
     Parameters
     ----------
     call : callable
@@ -116,6 +133,8 @@ def _answer(call: Callable[..., Any], rows: tuple[int, ...], arrays: Any, tail: 
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        for noted in _watching:
+            noted[:] = noted or [failure(error)]
         raise _Failed from error
     found = real_numbers(getattr(call, "__name__", "the composition"), answer)
     if found.shape != (*rows, *tail):
@@ -123,4 +142,6 @@ def _answer(call: Callable[..., Any], rows: tuple[int, ...], arrays: Any, tail: 
             f"{getattr(call, '__name__', 'the composition')} must return shape {(*rows, *tail)}, "
             f"not {found.shape}"
         )
+    if not tail:
+        found[np.abs(found) > LARGEST] = np.nan
     return found

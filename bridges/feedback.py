@@ -75,32 +75,38 @@ def current_policy(environment: Environment) -> Any:
 
 
 def check_composition(environment: Environment) -> None:
-    """Try the environment's `compose` on two policies.
+    """Try the environment's `compose` on a few policies, with outcomes of 0 and of 1.
 
     Raises
     ------
     ValueError
-        If it raises, or returns something else than one number a policy.
+        If it raises at all of them, or returns something else than one number a policy.
     """
-    policies = search_space(environment).sample(2, np.random.default_rng(0))
-    ones = np.ones((2, len(environment.groups)))
-    for array in (ones, policies):
-        array.flags.writeable = False  # agents have theirs in use
-    try:
-        with np.errstate(all="ignore"):
-            values = environment.compose(ones, policies)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise ValueError(
-            f"compose raises {failure(error)}; it must be g(outcomes, policies), for arrays of shape (n, J) "
-            "and (n, d)"
-        ) from error
-    if np.shape(values) != (2,):
-        raise ValueError(
-            f"compose must return one number a policy: of two policies shape (2,), not {np.shape(values)}"
-        )
-    real_numbers("the values of compose", values)
+    policies = search_space(environment).sample(8, np.random.default_rng(0))
+    J, last = len(environment.groups), None
+    for outcome, start in [(one, start) for start in range(0, 8, 2) for one in (1.0, 0.0)]:
+        given = np.full((2, J), outcome), np.array(policies[start : start + 2])
+        for array in given:
+            array.flags.writeable = False  # agents have theirs in use
+        try:
+            with np.errstate(all="ignore"):
+                values = environment.compose(*given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # it may fail at some policies, which costs their rounds
+            last = last or error
+            continue
+        if np.shape(values) != (2,):
+            raise ValueError(
+                f"compose must return one number a policy: of two policies shape (2,), not {np.shape(values)}"
+            )
+        real_numbers("the values of compose", values)
+        return
+    assert last is not None
+    raise ValueError(
+        f"compose raises {failure(last)}; it must be g(outcomes, policies), for arrays of shape (n, J) and "
+        "(n, d)"
+    ) from last
 
 
 def is_general(environment: Environment) -> bool:
@@ -145,7 +151,7 @@ def composition(environment: Environment) -> BaseComposition:
     def weights(policies: Any) -> Array:
         found = _weights(environment, snap(policies))
         assert found is not None
-        return found
+        return np.where(np.isnan(found), 0.0, found)  # features must be finite; the offset is nan there
 
     def offset(policies: Any) -> Array:
         n = len(policies)

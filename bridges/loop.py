@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bridges.composing import composed
-from bridges.feedback import observation
+from bridges.composing import composed, watched_failures
+from bridges.feedback import observation, search_space
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Steps, Taken
@@ -130,6 +130,7 @@ class Loop:
         self.optimum = optimum
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
+        self._warned = False
 
     def run(self, rounds: int, history: Sequence[Round] = ()) -> Iterator[Round]:
         """Run up to round `rounds`, and yield each round as it ends.
@@ -208,8 +209,19 @@ class Loop:
         """The policies of a whole batch, by round: the design's, then the agent's."""
         chosen: list[Any] = [] if self.design is None else list(self.design[whole[0] - 1 : whole[-1]])
         if len(chosen) < len(whole):
-            chosen += list(self.agent.ask(len(whole) - len(chosen), **moment(context)))
+            chosen += self._asked(len(whole) - len(chosen), whole[0], context)
         return dict(zip(whole, chosen, strict=True))
+
+    def _asked(self, n: int, t: int, context: float | None) -> list[Any]:
+        """The agent's policies; random ones where it cannot choose, because the composition fails it."""
+        with kept_process_state(), watched_failures() as failed:
+            try:
+                return list(self.agent.ask(n, **moment(context)))
+            except Exception:
+                if not failed:
+                    raise
+        log.warning("round %d: a random policy is tried, for compose or weights fails: %s", t, failed[0])
+        return list(search_space(self.environment).sample(n, np.random.default_rng(self._noise(t))))
 
     def _round(
         self, t: int, policy: Any, taken: Taken, expected: float, optimum: Optimum | None, seconds: float
@@ -283,7 +295,13 @@ class Loop:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            log.warning("no regret at policy %s: expected failed: %s", self._text(policy), failure(error))
+            if not self._warned:
+                self._warned = True
+                log.warning(
+                    "no regret where expected fails, first at policy %s: %s",
+                    self._text(policy),
+                    failure(error),
+                )
             return float("nan")
 
 

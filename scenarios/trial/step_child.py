@@ -54,6 +54,8 @@ def main() -> None:
                 _limit_memory(message["megabytes"])
                 environment = simulators.make(message["build"], **message["options"])
                 threadpool_limits(1)  # for good: several threads change the last bits
+                with contextlib.suppress(Exception), kept_process_state():  # then steps fail by themselves
+                    environment.prepare()
                 answer: dict[str, Any] = {}
             else:
                 assert environment is not None

@@ -19,6 +19,7 @@ from scenarios.study.records import NOTHING, StoredRound, WorldRecord
 from scenarios.trial.advice import stored_advice
 from scenarios.trial.sink import Sink, WorkerSink
 from scenarios.trial.world import World, Worlds
+from simulators.contract.process_state import kept_process_state
 
 if TYPE_CHECKING:
     from simulators import Environment
@@ -67,7 +68,9 @@ def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
                 raise simulators.SimulationError(f"trial {number}, {label}, round {one.round}: {one.error}")
             if sink.stopping:
                 return
-        sink.put(stored_advice(world, loop, label, learned.optimum, steps))
+        with kept_process_state():
+            advice = stored_advice(world, loop, label, learned.optimum, steps)
+        sink.put(advice)
 
 
 def replay(

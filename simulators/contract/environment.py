@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -188,6 +188,15 @@ class Environment(ABC):
             raise ValueError(
                 f"seed={seed!r} must be a whole number >= 0, a numpy.random.SeedSequence or None"
             ) from None
+
+    def prepare(self, say: Callable[[str], None] = lambda detail: None) -> None:  # noqa: B027
+        """Do long work that otherwise the first step would do; nothing unless overridden.
+
+        Parameters
+        ----------
+        say : callable, optional
+            Is told in a few words how far it is.
+        """
 
     @property
     def context(self) -> float | None:

@@ -98,7 +98,7 @@ def _number(value: Any, group: str) -> float:
         number = float("inf")
     if LARGEST < abs(number) < np.inf:
         raise SimulationError(
-            f"the outcome of {group} is {number:.6g}; accepted: up to {LARGEST:g} in size, for beyond that "
-            "squares overflow"
+            f"the outcome of {group} is {number:.6g}; accepted: up to {LARGEST:g} in size, for variances "
+            "overflow beyond"
         )
     return number

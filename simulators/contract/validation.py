@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from policyloop.messages import did_you_mean
 from simulators.arrays import Array
 
-LARGEST = 1e100
-"""Outcomes, and a square of it noise variances, are not larger: sums of their squares must not overflow."""
+LARGEST = 1e60
+"""Outcomes are not larger, nor noise variances than its square: products of variances must not overflow."""
 
 
 def real_numbers(name: str, value: Any) -> Array:
