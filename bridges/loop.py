@@ -14,7 +14,7 @@ from bridges.feedback import observation, search_space
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Steps, Taken
-from optimizer.agents.agent import Agent
+from optimizer.agents.agent import Agent, Recommendation
 from optimizer.arrays import Array, Policies
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, StepLost
@@ -131,6 +131,7 @@ class Loop:
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
         self._warned = False
+        self._best: Round | None = None
 
     def run(self, rounds: int, history: Sequence[Round] = ()) -> Iterator[Round]:
         """Run up to round `rounds`, and yield each round as it ends.
@@ -212,6 +213,22 @@ class Loop:
             chosen += self._asked(len(whole) - len(chosen), whole[0], context)
         return dict(zip(whole, chosen, strict=True))
 
+    def recommend(self) -> Recommendation:
+        """What the agent recommends; where the composition fails it, the best that was observed, if any."""
+        context = self.environment.context
+        with kept_process_state(), watched_failures() as failed:
+            try:
+                return self.agent.recommend(**moment(context))
+            except Exception:
+                if not failed or self._best is None:
+                    raise
+        log.warning("the best observed is recommended, for compose or weights fails: %s", failed[0])
+        unknown = float("nan")
+        policy = self._best.asked
+        return Recommendation(
+            policy, unknown, unknown, unknown, tried=1, best_observed=policy, best_observed_value=self._best.objective
+        )
+
     def _asked(self, n: int, t: int, context: float | None) -> list[Any]:
         """The agent's policies; random ones where it cannot choose, because the composition fails it."""
         with kept_process_state(), watched_failures() as failed:
@@ -272,6 +289,11 @@ class Loop:
 
     def _tell(self, one: Round, context: float | None) -> None:
         """Tell the agent of a round; or that it says nothing, lost or without a composed value."""
+        sign = self.environment.sign
+        if np.isfinite(one.objective) and (
+            self._best is None or sign * one.objective > sign * self._best.objective
+        ):
+            self._best = one
         alive = self.environment.lives
         gap = one.status == "partial" and self.agent.feedback == "aggregate" and not alive
         outcomes = Outcomes(one.outcomes, one.noise_variance)
