@@ -2,9 +2,9 @@
 
     python benchmarks/bench_misbehaving.py [--quick]
 
-A model of two groups, f_1 = x and f_2 = 1 - x, behaves for x <= 1/2 and misbehaves above. Each must cost its own
-rounds only: those below 1/2 give the outcomes, those above fail, or give the outcomes where the model only does
-something beside; rounds can be stored; and the process is as it was. Exits with 1 where anything else happens.
+A model of two groups, f_1 = x and f_2 = 1 - x, behaves for x <= 1/2 and misbehaves above. Each must cost its
+own rounds only: those below 1/2 give the outcomes, those above fail, or give the outcomes where the model only
+does something beside; rounds can be stored; the process is as it was. Exits with 1 where anything else happens.
 """
 
 import gc
@@ -337,7 +337,11 @@ def process_state():
         "numpy": np.geterr(),
         "random": random.getstate(),
         "numpy's random": repr(np.random.get_state()),  # noqa: NPY002
-        "logging": (logging.root.handlers[:], logging.root.manager.disable, logging.getLogger("policyloop").disabled),
+        "logging": (
+            logging.root.handlers[:],
+            logging.root.manager.disable,
+            logging.getLogger("policyloop").disabled,
+        ),
         "interpreter": (gc.isenabled(), sys.getrecursionlimit()),
     }
 
@@ -424,7 +428,9 @@ def main():
         )
     print(f"{time.perf_counter() - began:.1f} s")
     if not quick:
-        print(f"a step: {microseconds(guard):.0f} us to keep the state, {microseconds(seeding):.0f} us to seed")
+        print(
+            f"a step: {microseconds(guard):.0f} us to keep the state, {microseconds(seeding):.0f} us to seed"
+        )
     for fault in wrong:
         print(fault)
     return 1 if wrong else 0

@@ -226,7 +226,13 @@ class Loop:
         unknown = float("nan")
         policy = self._best.asked
         return Recommendation(
-            policy, unknown, unknown, unknown, tried=1, best_observed=policy, best_observed_value=self._best.objective
+            policy,
+            unknown,
+            unknown,
+            unknown,
+            tried=1,
+            best_observed=policy,
+            best_observed_value=self._best.objective,
         )
 
     def _asked(self, n: int, t: int, context: float | None) -> list[Any]:
