@@ -93,13 +93,14 @@ class Repetition(Findings):
                     states |= bool((own > 0).any())
                     noise_free = bool((own == 0).all())
             else:
-                self._same_for_all_seeds(states, noise is not None and noise_free, of_first & of_other)
-        for said in {str(each.message) for each in warned if issubclass(each.category, SeedIgnored)}:
-            self.find(said, SEED)
+                said = [str(one.message) for one in warned if issubclass(one.category, SeedIgnored)]
+                self._same_for_all_seeds(states, noise is not None and noise_free, of_first & of_other, said)
 
-    def _same_for_all_seeds(self, noisy: bool, noise_free: bool, own: set[str]) -> None:
+    def _same_for_all_seeds(self, noisy: bool, noise_free: bool, own: set[str], said: list[str]) -> None:
         same = f"outcomes are the same with seeds 0 and {OTHER_SEED} at all of {len(self.policies)} policies"
-        if noisy:
+        if said and not noise_free:
+            self.find(f"{same}: {said[0]}", SEED)
+        elif noisy:
             self.find(f"{same}, but noise_variance is not 0: the model does not use the seed", SEED)
         elif own and not noise_free:
             self.find(
