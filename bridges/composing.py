@@ -21,7 +21,7 @@ _watching: list[list[str]] = []
 
 @contextmanager
 def watched_failures() -> Iterator[list[str]]:
-    """Note the first failure of foreign code that nan has stood for; empty if there was none."""
+    """Note the first failure of foreign code for which nan stands; nothing if there was none."""
     found: list[str] = []
     _watching.append(found)
     try:
@@ -133,8 +133,7 @@ def _answer(call: Callable[..., Any], rows: tuple[int, ...], arrays: Any, tail: 
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        for noted in _watching:
-            noted[:] = noted or [failure(error)]
+        _note(failure(error))
         raise _Failed from error
     found = real_numbers(getattr(call, "__name__", "the composition"), answer)
     if found.shape != (*rows, *tail):
@@ -144,4 +143,11 @@ def _answer(call: Callable[..., Any], rows: tuple[int, ...], arrays: Any, tail: 
         )
     if not tail:
         found[np.abs(found) > LARGEST] = np.nan
+        if np.isnan(found).any():
+            _note("it gives nan, or numbers too large to compute with")
     return found
+
+
+def _note(words: str) -> None:
+    for noted in _watching:
+        noted[:] = noted or [words]
