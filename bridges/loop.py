@@ -214,7 +214,7 @@ class Loop:
         return dict(zip(whole, chosen, strict=True))
 
     def recommend(self) -> Recommendation:
-        """What the agent recommends; where the composition fails it, the best that was observed, if any."""
+        """What the agent recommends; where the composition fails it, the best observed; the first if none was."""
         context = self.environment.context
         with kept_process_state(), watched_failures() as failed:
             try:
@@ -223,16 +223,16 @@ class Loop:
                 if not failed or self._best is None:
                     raise
         log.warning("the best observed is recommended, for compose or weights fails: %s", failed[0])
-        unknown = float("nan")
-        policy = self._best.asked
+        unknown, best = float("nan"), self._best
+        seen = not np.isnan(best.objective)
         return Recommendation(
-            policy,
+            best.asked,
             unknown,
             unknown,
             unknown,
-            tried=1,
-            best_observed=policy,
-            best_observed_value=self._best.objective,
+            tried=int(seen),
+            best_observed=best.asked if seen else None,
+            best_observed_value=best.objective,
         )
 
     def _asked(self, n: int, t: int, context: float | None) -> list[Any]:
@@ -295,10 +295,8 @@ class Loop:
 
     def _tell(self, one: Round, context: float | None) -> None:
         """Tell the agent of a round; or that it says nothing, lost or without a composed value."""
-        sign = self.environment.sign
-        if np.isfinite(one.objective) and (
-            self._best is None or sign * one.objective > sign * self._best.objective
-        ):
+        best, sign = self._best, self.environment.sign
+        if best is None or not sign * one.objective <= sign * best.objective and not np.isnan(one.objective):
             self._best = one
         alive = self.environment.lives
         gap = one.status == "partial" and self.agent.feedback == "aggregate" and not alive
