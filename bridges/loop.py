@@ -214,7 +214,7 @@ class Loop:
         return dict(zip(whole, chosen, strict=True))
 
     def recommend(self) -> Recommendation:
-        """What the agent recommends; where the composition fails it, the best observed; the first if none was."""
+        """What the agent recommends; where the composition fails it, the best observed, or the first."""
         context = self.environment.context
         with kept_process_state(), watched_failures() as failed:
             try:

@@ -90,7 +90,7 @@ def _number(value: Any, group: str) -> float:
         return float("nan")
     if isinstance(value, np.ndarray) and value.size == 1 and not isinstance(value, np.ma.MaskedArray):
         value = value.reshape(())[()]
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, Real):
         raise SimulationError(f"the outcome of {group} is {shortened(repr(value))}, not a number")
     try:
         number = float(value)
