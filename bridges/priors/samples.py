@@ -13,6 +13,7 @@ from bridges.feedback import search_space
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Steps, observe
 from optimizer.arrays import Array
+from policyloop.messages import on_one_line
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 from simulators.contract.process_state import kept_process_state, seeded_globals
 
@@ -139,7 +140,7 @@ def _steps(
             if not observed and i + 1 == min(PATIENCE, len(policies)):
                 raise SimulationError(
                     f"none of the first {i + 1} samples succeeded, from which kernels are to be learned; "
-                    f"the last: {failure}",
+                    f"the last: {on_one_line(failure)}",
                     policy=policy,
                     seed=begun,
                 ) from failure
@@ -150,7 +151,7 @@ def _steps(
             "%d of %d samples failed and are left out; the last: %s",
             len(policies) - len(observed),
             len(policies),
-            last,
+            on_one_line(last),
         )
     return observed
 
