@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bridges.composing import nan_where_it_fails
 from optimizer.arrays import Array
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.space.search_space import SearchSpace
+from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.levers import OneOf
 from simulators.contract.policy_space import BoundedPolicySpace, PolicySpace
+from simulators.contract.validation import LARGEST, real_numbers
 
 if TYPE_CHECKING:
     from optimizer.agents.agent import Agent
@@ -72,32 +75,58 @@ def current_policy(environment: Environment) -> Any:
 
 
 def check_composition(environment: Environment) -> None:
-    """Try the environment's `compose` on two policies.
+    """Try the environment's `compose` on a few policies, with outcomes of 0 and of 1.
 
     Raises
     ------
     ValueError
-        If it raises, or returns something else than one number a policy.
+        If it raises at all of them, or returns something else than one number a policy.
     """
-    policies = search_space(environment).sample(2, np.random.default_rng(0))
-    try:
-        with np.errstate(all="ignore"):
-            values = np.shape(environment.compose(np.ones((2, len(environment.groups))), policies))
-    except Exception as error:
-        raise ValueError(
-            f"compose raises {type(error).__name__}: {error}; it must be g(outcomes, policies), for arrays "
-            "of shape (n, J) and (n, d)"
-        ) from error
-    if values != (2,):
-        raise ValueError(f"compose must return one number a policy: of two policies shape (2,), not {values}")
+    policies = search_space(environment).sample(8, np.random.default_rng(0))
+    J, last = len(environment.groups), None
+    for outcome, start in [(one, start) for start in range(0, 8, 2) for one in (1.0, 0.0)]:
+        given = np.full((2, J), outcome), np.array(policies[start : start + 2])
+        for array in given:
+            array.flags.writeable = False  # agents have theirs in use
+        try:
+            with np.errstate(all="ignore"):
+                values = environment.compose(*given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # it may fail at some policies, which costs their rounds
+            last = last or error
+            continue
+        if np.shape(values) != (2,):
+            raise ValueError(
+                f"compose must return one number a policy: of two policies shape (2,), not {np.shape(values)}"
+            )
+        real_numbers("the values of compose", values)
+        return
+    assert last is not None
+    raise ValueError(
+        f"compose raises {failure(last)}; it must be g(outcomes, policies), for arrays of shape (n, J) and "
+        "(n, d)"
+    ) from last
 
 
 def is_general(environment: Environment) -> bool:
     """Whether g is not linear in the outcomes, as far as the environment says: it names no weights."""
-    return (
-        not _is_sum(environment)
-        and environment.weights(search_space(environment).sample(1, np.random.default_rng(0))) is None
-    )
+    if _is_sum(environment):
+        return False
+    return _weights(environment, search_space(environment).sample(1, np.random.default_rng(0))) is None
+
+
+def _weights(environment: Environment, policies: Any) -> Array | None:
+    """The g_j(x) of a linear composition, (n, J), nan where `weights` raises; None of a general one."""
+    try:
+        if environment.weights(policies) is None:
+            return None
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # it has some, if not for all policies
+        pass
+    n, J = len(policies), len(environment.groups)
+    return nan_where_it_fails(environment.weights, (n,), policies, tail=(J,))
 
 
 def _is_sum(environment: Environment) -> bool:
@@ -120,11 +149,13 @@ def composition(environment: Environment) -> BaseComposition:
     snap = _snapped(environment)
 
     def weights(policies: Any) -> Array:
-        return np.asarray(environment.weights(snap(policies)), dtype=float)
+        found = _weights(environment, snap(policies))
+        assert found is not None
+        return np.where(np.isnan(found), 0.0, found)  # features must be finite; the offset is nan there
 
     def offset(policies: Any) -> Array:
-        policies = snap(policies)
-        return np.asarray(environment.compose(np.zeros((len(policies), J)), policies), dtype=float)
+        n = len(policies)
+        return nan_where_it_fails(environment.compose, (n,), np.zeros((n, J)), snap(policies))
 
     return Composition(J, weights=weights, offset=offset, sense=environment.sense)
 
@@ -140,11 +171,19 @@ def _snapped(environment: Environment) -> Callable[[Any], Any]:
 
 
 def _general(environment: Environment) -> GeneralComposition:
-    snap, gradient = _snapped(environment), getattr(environment, "gradient", None)
+    snap, gradient, J = _snapped(environment), getattr(environment, "gradient", None), len(environment.groups)
+
+    def g(outcomes: Array, policies: Any) -> Array:
+        return nan_where_it_fails(environment.compose, outcomes.shape[:-1], outcomes, snap(policies))
+
+    def slopes(outcomes: Array, policies: Any) -> Array:
+        assert gradient is not None
+        return nan_where_it_fails(gradient, outcomes.shape[:-1], outcomes, snap(policies), tail=(J,))
+
     return GeneralComposition(
-        len(environment.groups),
-        lambda outcomes, policies: environment.compose(outcomes, snap(policies)),
-        gradient=None if gradient is None else lambda outcomes, policies: gradient(outcomes, snap(policies)),
+        J,
+        g,
+        gradient=None if gradient is None else slopes,
         bounds=getattr(environment, "bounds", None),
         sense=environment.sense,
     )
@@ -170,7 +209,7 @@ def observation(
     if noise is None:
         return composed, None
     variance = composed_noise(environment, values, noise, np.asarray([policy]))
-    return composed, np.where(np.isnan(composed), np.nan, variance)
+    return composed, np.where(np.isnan(composed) | ~(variance <= LARGEST**2), np.nan, variance)
 
 
 def composed_noise(environment: Environment, values: Array, noise: Array, policies: Any) -> Array:
@@ -180,7 +219,7 @@ def composed_noise(environment: Environment, values: Array, noise: Array, polici
 
     Where g has no finite slope, as at a kink, its change over one standard deviation to either side.
     """
-    slopes = environment.weights(policies)
+    slopes = _weights(environment, policies)
     if slopes is None:
         variances = noise if noise.ndim == 2 else np.diagonal(noise, axis1=1, axis2=2)
         g, deviations = _general(environment), np.sqrt(variances)

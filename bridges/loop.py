@@ -1,21 +1,28 @@
 """The loop that joins one agent to one environment, a record a round."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
 
-from bridges.feedback import observation
+from bridges.composing import composed, watched_failures
+from bridges.feedback import observation, search_space
 from bridges.optimum import Optimum, find_optimum
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Steps, Taken, checked
-from optimizer.agents.agent import Agent
+from bridges.steps import OneByOne, Steps, Taken
+from optimizer.agents.agent import Agent, Recommendation
 from optimizer.arrays import Array, Policies
 from optimizer.prior.learned import Learned
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, StepLost
+from simulators.contract.observed import as_values, checked
+from simulators.contract.process_state import kept_process_state, seeded_globals
+
+log = logging.getLogger("policyloop")
 
 Status = Literal["ok", "partial", "failed", "lost"]
 
@@ -151,6 +158,8 @@ class Loop:
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
         self.learned: tuple[int, Learned] | None = None
+        self._warned = False
+        self._best: Round | None = None
 
     def run(
         self,
@@ -179,8 +188,10 @@ class Loop:
         Parted
             The agent would not have asked for a policy of the history, within 1e-6 of its range.
         """
-        if self.environment.has_memory:
-            self.environment.reset(as_int(child(self.seed, 0)))
+        if self.environment.lives:
+            # The first step does it again: here the time is asked for, and a failure is that step's.
+            with suppress(Exception), kept_process_state():
+                self.environment.reset(self._start)
         past = {one.round: one for one in history}
         batches = [range(t, t + self.parallel) for t in range(1, rounds + 1, self.parallel)]
         told = [whole for whole in batches if all(t in past for t in whole)]
@@ -203,7 +214,7 @@ class Loop:
     def _replay(self, past: Round) -> None:
         context = self.environment.context
         if self.environment.has_memory:
-            for _ in self._steps.take([(None, past.asked)]):
+            for _ in self._steps.take([(self._begin(past.round), past.asked)]):
                 pass
         self._tell(past, context)
 
@@ -235,8 +246,7 @@ class Loop:
         expected = {t: self._expected(policies[t]) for t in missing}
         optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
         ended = {t: past[t] for t in numbers if t in past}
-        goes_on = self.environment.has_memory
-        asked = [(None if goes_on else self._noise(t), policies[t]) for t in missing]
+        asked = [(self._begin(t), policies[t]) for t in missing]
         last: Round | None = None
         for taken in self._steps.take(asked):
             t = missing[taken.which]
@@ -255,38 +265,81 @@ class Loop:
     def _noise(self, t: int) -> int:
         return as_int(child(self.seed, t))
 
+    @property
+    def _start(self) -> int:
+        """The seed with which a memory begins."""
+        return as_int(child(self.seed, 0))
+
+    def _begin(self, t: int) -> int | None:
+        """With which seed a step begins anew; None where it goes on from the step before."""
+        if not self.environment.has_memory:
+            return self._noise(t)
+        return self._start if t == 1 else None
+
     def _policies(self, whole: range, context: float | None) -> dict[int, Any]:
         """The policies of a whole batch, by round: the design's, then the agent's."""
         chosen: list[Any] = [] if self.design is None else list(self.design[whole[0] - 1 : whole[-1]])
         if len(chosen) < len(whole):
-            chosen += list(self.agent.ask(len(whole) - len(chosen), **moment(context)))
+            chosen += self._asked(len(whole) - len(chosen), whole[0], context)
         return dict(zip(whole, chosen, strict=True))
+
+    def recommend(self) -> Recommendation:
+        """What the agent recommends; where the composition fails it, the best observed, or the first."""
+        context = self.environment.context
+        with kept_process_state(), watched_failures() as failed:
+            try:
+                return self.agent.recommend(**moment(context))
+            except Exception:
+                if not failed or self._best is None:
+                    raise
+        log.warning("the best observed is recommended, for compose or weights fails: %s", failed[0])
+        unknown, best = float("nan"), self._best
+        seen = not np.isnan(best.objective)
+        return Recommendation(
+            best.asked,
+            unknown,
+            unknown,
+            unknown,
+            tried=int(seen),
+            best_observed=best.asked if seen else None,
+            best_observed_value=best.objective,
+        )
+
+    def _asked(self, n: int, t: int, context: float | None) -> list[Any]:
+        """The agent's policies; random ones where it cannot choose, because the composition fails it."""
+        with kept_process_state(), watched_failures() as failed:
+            try:
+                return list(self.agent.ask(n, **moment(context)))
+            except Exception:
+                if not failed:
+                    raise
+        log.warning("round %d: a random policy is tried, for compose or weights fails: %s", t, failed[0])
+        return list(search_space(self.environment).sample(n, np.random.default_rng(self._noise(t))))
 
     def _round(
         self,
         t: int,
         policy: Any,
         taken: Taken,
-        expected: Array | None,
+        expected: tuple[float, Array | None],
         optimum: Optimum | None,
         seconds: float,
     ) -> Round:
         """The record of a step that has ended."""
-        outcomes, error = self._judge(taken.outcomes, policy, self._noise(t))
+        outcomes, objective, error = self._judge(taken.outcomes, policy, self._noise(t))
         missing = np.isnan(outcomes.values)
         gone = isinstance(taken.outcomes, StepLost | MemoryError)
         space, sign = self.environment.policy_space, self.environment.sign
-        value = float("nan") if expected is None else self._compose(expected, policy)
         return Round(
             round=t,
             policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
             row=int(policy) if space.finite else None,
             outcomes=outcomes.values,
             noise_variance=outcomes.noise_variance,
-            objective=self._compose(outcomes.values, policy),
-            expected=value,
-            expected_outcomes=expected,
-            regret=float("nan") if optimum is None else sign * (optimum.value - value),
+            objective=objective,
+            expected=expected[0],
+            expected_outcomes=expected[1],
+            regret=float("nan") if optimum is None else sign * (optimum.value - expected[0]),
             seconds=seconds,
             step_seconds=taken.seconds,
             status=("lost" if gone else "failed") if missing.all() else "partial" if missing.any() else "ok",
@@ -294,19 +347,21 @@ class Loop:
             info=outcomes.info or {},
         )
 
-    def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, str]:
-        """What a step is worth; a failure gives nan for every group, and says why."""
-        J = len(self.environment.groups)
-        nothing = Outcomes(np.full(J, np.nan))
+    def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, float, str]:
+        """What a step is worth, and its objective; a failure gives nan for every group, and says why."""
+        environment = self.environment
+        nothing = Outcomes(np.full(len(environment.groups), np.nan)), float("nan")
         try:
             if isinstance(outcomes, Exception):
                 raise outcomes
-            observed = checked(outcomes, J, self.environment)
+            observed = checked(outcomes, environment.groups, environment.outcome_range)
+            with kept_process_state(), seeded_globals(0):
+                objective = composed(environment, observed.values, policy)
         except Exception as error:  # the round's failure, not the study's
-            return nothing, f"{failure(error)} (policy {self._text(policy)}, seed {seed})"
+            return *nothing, f"{failure(error)} (policy {self._text(policy)}, seed {seed})"
         if np.isnan(observed.values).all():
-            return nothing, f"every outcome is nan (policy {self._text(policy)}, seed {seed})"
-        return observed, ""
+            return *nothing, f"every outcome is nan (policy {self._text(policy)}, seed {seed})"
+        return observed, objective, ""
 
     def _text(self, policy: Any) -> str:
         """A policy in a message: its row, or its entries as people read them."""
@@ -318,6 +373,9 @@ class Loop:
 
     def _tell(self, one: Round, context: float | None) -> None:
         """Tell the agent of a round; or that it says nothing, lost or without a composed value."""
+        best, sign = self._best, self.environment.sign
+        if best is None or not sign * one.objective <= sign * best.objective and not np.isnan(one.objective):
+            self._best = one
         alive = self.environment.lives
         gap = one.status == "partial" and self.agent.feedback == "aggregate" and not alive
         outcomes = Outcomes(one.outcomes, one.noise_variance)
@@ -331,21 +389,29 @@ class Loop:
     def _known(self) -> Learned | None:
         return self.agent.learned if isinstance(self.agent, Agent) else None
 
-    def _compose(self, values: Array, policy: Any) -> float:
-        if np.isnan(values).any():
-            return float("nan")
-        return float(np.asarray(self.environment.compose(values[None], np.asarray([policy])))[0])
-
-    def _expected(self, policy: Any) -> Array | None:
-        """Noise-free outcomes (J,); None where unknown."""
-        if self.environment.has_memory and not self.environment.lives:
-            return None
+    def _expected(self, policy: Any) -> tuple[float, Array | None]:
+        """The noise-free objective, and outcomes (J,); nan and None where unknown or their code fails."""
+        environment = self.environment
+        unknown = float("nan"), None
+        if environment.has_memory and not environment.lives:
+            return unknown
         try:
-            outcomes = self.environment.expected(np.asarray([policy]))
+            with kept_process_state(), seeded_globals(0):
+                outcomes = as_values(environment.expected(np.array([policy]))[0], environment.groups)
+                return composed(environment, outcomes, policy), outcomes
         except NotImplementedError:
-            return None
-        found: Array = np.asarray(outcomes, dtype=float)[0]
-        return found
+            return unknown
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if not self._warned:
+                self._warned = True
+                log.warning(
+                    "no regret where expected fails, first at policy %s: %s",
+                    self._text(policy),
+                    failure(error),
+                )
+            return unknown
 
 
 def moment(context: float | None) -> dict[str, Any]:

@@ -16,12 +16,53 @@ def unknown_name(what: str, value: object, accepted: Iterable[str]) -> str:
     return f"unknown {what} {value!r}{did_you_mean(value, names)} (accepted: {', '.join(names)})"
 
 
+LONGEST = 4000
+"""Characters of a text on one line, at most."""
+
+
 def on_one_line(text: object) -> str:
-    """A text with all white space folded; of an exception without a message its class."""
-    folded = " ".join(str(text).split())
-    return folded or (type(text).__name__ if isinstance(text, BaseException) else "")
+    """Any text, or any failure, as one short line that can be shown, stored and sent.
+
+    White space is folded; what is no printable character (controls, halves of surrogate pairs, marks that
+    turn the direction of writing) is written as Python escapes it; the middle of a long text is left out. An
+    exception without a message gives its class, and what cannot say what it is, too.
+    """
+    return _folded(text) or (class_name(text) if isinstance(text, BaseException) else "")
 
 
 def failure(error: BaseException) -> str:
     """An exception's class and message, on one line."""
-    return on_one_line(f"{type(error).__name__}: {error}")
+    return f"{class_name(error)}: {_folded(error)}".rstrip()
+
+
+def class_name(thing: object) -> str:
+    """The name of a thing's class, whatever its metaclass says."""
+    name: str = type.__dict__["__name__"].__get__(type(thing))
+    return _printable(name[:100])
+
+
+def _folded(thing: object) -> str:
+    return _cut(_printable(" ".join(_cut(_text_of(thing)).split())))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    kept = LONGEST - 40
+    return f"{text[: kept * 2 // 3]} .. ({len(text)} characters) .. {text[-kept // 3 :]}"
+
+
+def _text_of(thing: object) -> str:
+    try:
+        text = str(thing)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a failure's own text may fail in every way
+        return f"a {class_name(thing)} that cannot say what it is"
+    return str.__getitem__(text, slice(None))  # of a subclass, whose methods may do anything, plain text
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

@@ -1,14 +1,13 @@
 """What a foreign model answers, as outcomes: one number a group, or one line that says what is wrong."""
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError
+from simulators.contract.observed import as_values, shortened
 
 
 def group_names(groups: Any) -> tuple[str, ...]:
@@ -41,33 +40,14 @@ def read_answer(answer: Any, groups: Sequence[str]) -> NDArray[np.float64]:
             )
         values = [answer[group] for group in groups]
     else:
-        if isinstance(answer, np.ndarray):
-            answer = answer.tolist()
-        if not isinstance(answer, Sequence) or isinstance(answer, str | bytes):
+        array = isinstance(answer, np.ndarray) and answer.ndim > 0
+        if not (array or isinstance(answer, Sequence)) or isinstance(answer, str | bytes):
             raise SimulationError(
                 f"the model answered {shortened(repr(answer))}; it must be one number a group"
             )
-        values = list(answer)
+        values = answer
         if len(values) != J:
             raise SimulationError(
                 f"the model answered {len(values)} values for the {J} groups {', '.join(groups)}"
             )
-    return np.array([_number(value, group) for value, group in zip(values, groups, strict=True)])
-
-
-def shortened(text: str, limit: int = 60) -> str:
-    """A text on one line, cut off at a limit."""
-    text = on_one_line(text)
-    return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
-def _number(value: Any, group: str) -> float:
-    if value is None:
-        return float("nan")
-    if isinstance(value, np.ndarray | np.generic) and np.size(value) == 1:
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise SimulationError(f"the model's outcome of {group} is {shortened(repr(value))}, not a number")
-    if np.isinf(float(value)):
-        raise SimulationError(f"the model's outcome of {group} is infinite")
-    return float(value)
+    return as_values(values, groups)

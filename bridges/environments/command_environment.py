@@ -16,7 +16,7 @@ from bridges.environments.program_answer import parse_answer
 from bridges.environments.step_folder import StepFolder
 from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError, StepLost, failure_kind
-from simulators.contract.validation import choice, number, whole
+from simulators.contract.validation import choice, number, table, whole
 
 TAIL = 400
 """Characters of standard error that a message quotes."""
@@ -100,6 +100,8 @@ class CommandEnvironment(DeclaredEnvironment):
             None if cpu_seconds is None else whole("cpu_seconds", cpu_seconds, least=1),
             None if megabytes is None else whole("megabytes", megabytes, least=1),
         )
+        if not isinstance(folder, str | Path | None):
+            raise ValueError(f"folder={folder!r} must be the path of a folder")
         self.folder = Path.cwd() if folder is None else Path(folder).absolute()
         if not self.folder.is_dir():
             raise ValueError(f"folder={str(folder)!r} is not a folder")
@@ -108,10 +110,10 @@ class CommandEnvironment(DeclaredEnvironment):
         if answer is not None and answer == input:
             raise ValueError(f"answer={answer!r} must differ from input")
         self.keep_folders = choice("keep_folders", keep_folders, ("none", "failed", "all"))
-        for key, value in (variables or {}).items():
-            if not isinstance(value, str):
-                raise ValueError(f"variables: {key}={value!r} must be a text, such as {str(value)!r}")
-        self._variables = dict(variables or {})
+        self._variables = table("variables", variables, "{name: text}")
+        for name, value in self._variables.items():
+            if not isinstance(value, str) or not name or set("=\0") & set(name) or "\0" in value:
+                raise ValueError(f"variables: {name!r} = {value!r}; accepted: a text, such as {str(value)!r}")
         self.command = [self._program(command[0]), *self._arguments(command[1:])]
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
@@ -124,7 +126,7 @@ class CommandEnvironment(DeclaredEnvironment):
         ended = Ended(b"", "", 0)
         kept = self.keep_folders == "all"
         try:
-            ended = self._run(message, step.path)
+            ended = self._started(message, step.path)
             return read_answer(self._read(ended, step.path), self.groups)
         except SimulationError as error:
             kept = self.keep_folders != "none"
@@ -138,7 +140,7 @@ class CommandEnvironment(DeclaredEnvironment):
                 self._keep(step, message, ended)
             step.end()
 
-    def _run(self, message: str, place: Path) -> Ended:
+    def _started(self, message: str, place: Path) -> Ended:
         """Run the program in a step's folder, and return what it said; SimulationError where it failed."""
         name = Path(self.command[0]).name
         if self._input is not None:

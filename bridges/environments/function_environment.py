@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bridges.environments.answers import read_answer
-from bridges.environments.declared import DeclaredEnvironment, function, seeded_globals
+from bridges.environments.declared import DeclaredEnvironment, function
 from bridges.environments.levers import Entry, Policy
+from simulators.contract.process_state import kept_process_state, seeded_globals
 
 
 class FunctionEnvironment(DeclaredEnvironment):
@@ -63,8 +64,8 @@ class FunctionEnvironment(DeclaredEnvironment):
         **declared: Any,
     ) -> None:
         super().__init__(policy, groups, **declared)
-        self._f = function(f, "f")
-        self._expected = None if expected is None else function(expected, "expected")
+        self._f = function(f, "f", "policy")
+        self._expected = None if expected is None else function(expected, "expected", "policy")
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """Call the function."""
@@ -78,16 +79,21 @@ class FunctionEnvironment(DeclaredEnvironment):
         if self._expected is None:
             return super().expected(policies)
         table = [self.levers.entries(policy) for policy in np.asarray(policies)]
-        answers = [read_answer(self._call(self._expected, entries, 0), self.groups) for entries in table]
+        with kept_process_state():
+            answers = [read_answer(self._noise_free(entries), self.groups) for entries in table]
         return np.reshape(answers, (len(table), len(self.groups)))
+
+    def _noise_free(self, policy: dict[str, Entry]) -> Any:
+        assert self._expected is not None
+        with seeded_globals(0):
+            return self._call(self._expected, policy, 0)
 
     def _call(self, f: Callable[..., Any], policy: dict[str, Entry], seed: int) -> Any:
         parameters = _parameters(f)
         random: dict[str, Any] = {"seed": seed} if "seed" in parameters else {}
         if "rng" in parameters:
             random["rng"] = np.random.default_rng(seed)
-        with seeded_globals(seed):
-            return f(self.levers.in_order(policy), **random)
+        return f(self.levers.in_order(policy), **random)
 
 
 def _parameters(f: Callable[..., Any]) -> Collection[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +11,13 @@ from bridges.environments.declared import DeclaredEnvironment, function
 from bridges.environments.levers import Entry, Policy
 from bridges.extras import missing
 from policyloop.messages import failure
-from simulators.contract.validation import whole
+from simulators.contract.process_state import kept_process_state, seeded_globals
+from simulators.contract.validation import table, whole
 
 
 @dataclass
 class Episode:
-    """What happened, in order.
+    """What happened, in order; copies, whatever the environment and the controller do with theirs.
 
     Attributes
     ----------
@@ -75,9 +77,11 @@ class GymnasiumEnvironment(DeclaredEnvironment):
         env_options: Mapping[str, Any] | None = None,
         **declared: Any,
     ) -> None:
-        self._env, self._env_options = env, dict(env_options or {})
-        self._outcomes = function(outcomes, "outcomes")
-        self._act = None if act is None else function(act, "act")
+        if not (callable(env) or (isinstance(env, str) and env)):
+            raise ValueError(f"env={env!r} must be an id that gymnasium.make knows, or a function")
+        self._env, self._env_options = env, table("env_options", env_options, "{option: value}")
+        self._outcomes = function(outcomes, "outcomes", "episode")
+        self._act = None if act is None else function(act, "act", "policy", "observation")
         self._steps = whole("steps", steps)
         space = self._action_space()
         if policy is None:
@@ -89,12 +93,13 @@ class GymnasiumEnvironment(DeclaredEnvironment):
 
     def _action_space(self) -> Any:
         try:
-            made = self._make()
-            space = made.action_space
-            made.close()
-        except ValueError:
+            with kept_process_state(), seeded_globals(0):
+                made = self._make()
+                space = made.action_space
+                made.close()
+        except (ValueError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:
             raise ValueError(f"env={self._env!r} cannot be made: {failure(error)}") from error
         return space
 
@@ -109,28 +114,39 @@ class GymnasiumEnvironment(DeclaredEnvironment):
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """Run an episode, and raise where an action is outside the action space: it is never clipped."""
-        env, x = self._make(), self.levers.in_order(policy)
+        env = self._make()
         try:
             observation, _ = env.reset(seed=seed)
-            episode = Episode([observation])
+            episode = Episode([deepcopy(observation)])
             for _ in range(self._steps):
                 if self._act is not None:
-                    action = self._act(x, observation)
+                    action = self._act(self.levers.in_order(policy), deepcopy(observation))
                 else:
                     action = self._constant(env.action_space, policy)
                 if not env.action_space.contains(action):
                     raise ValueError(f"action {action!r} is outside {env.action_space}")
+                episode.actions.append(deepcopy(action))
                 observation, reward, terminated, truncated, info = env.step(action)
-                episode.observations.append(observation)
-                episode.actions.append(action)
+                episode.observations.append(deepcopy(observation))
                 episode.rewards.append(float(reward))
-                episode.infos.append(info)
+                episode.infos.append(_copied(info))
                 episode.terminated = bool(terminated)
                 if terminated or truncated:
                     break
         finally:
             env.close()
         return self._outcomes(episode)
+
+
+def _copied(info: dict[str, Any]) -> dict[str, Any]:
+    """A copy of what an environment tells; of what cannot be copied, such as a renderer, the thing itself."""
+    copies = {}
+    for key, value in info.items():
+        try:
+            copies[key] = deepcopy(value)
+        except Exception:
+            copies[key] = value
+    return copies
 
 
 def _actions() -> Any:

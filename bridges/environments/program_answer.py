@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridges.environments.answers import shortened
 from simulators.contract.environment import SimulationError
+from simulators.contract.observed import shortened
 
 MARKS = {codecs.BOM_UTF8: "UTF-8", codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 """Byte order marks, which some systems write at the beginning of a text."""

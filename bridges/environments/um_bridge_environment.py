@@ -1,5 +1,6 @@
 """A UM-Bridge model, in whatever language and on whatever machine, as an environment."""
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -8,10 +9,12 @@ from typing import Any
 from bridges.environments.declared import DeclaredEnvironment
 from bridges.environments.levers import Entry, Policy
 from bridges.extras import missing
+from policyloop.messages import failure as failure_text
 from policyloop.messages import on_one_line
 from simulators.contract.environment import SimulationError, StepLost
 from simulators.contract.levers import OneOf
-from simulators.contract.validation import number
+from simulators.contract.observed import shortened
+from simulators.contract.validation import number, table, text
 
 
 class UMBridgeEnvironment(DeclaredEnvironment):
@@ -59,7 +62,20 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         for label, lever in zip(self.policy_space.labels, self.policy_space.levers, strict=True):
             if isinstance(lever, OneOf):
                 raise ValueError(f"policy: {label!r} is a category, and UM-Bridge speaks numbers")
-        self._url, self._config, self._seed_key = url.rstrip("/"), dict(config or {}), seed_key
+        self._url = text("url", url, "an address, such as 'http://localhost:4242'").rstrip("/")
+        self._config = table("config", config, "{key: value}")
+        if not isinstance(seed_key, str):
+            raise ValueError(f"seed_key={seed_key!r} must be a text, empty for a model that takes no seed")
+        if seed_key and seed_key in self._config:
+            raise ValueError(
+                f"config: {seed_key!r} = {self._config[seed_key]!r}; accepted: other keys, for every run "
+                'has a seed of its own there (seed_key="" for a model that takes none)'
+            )
+        try:
+            json.dumps(self._config)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"config={config!r} must be what JSON can say: {on_one_line(error)}") from None
+        self._seed_key = seed_key
         self.time_limit = number("time_limit", time_limit, above=0)
         try:
             import umbridge
@@ -85,6 +101,11 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         inputs = [[float(next(entries)) for _ in range(size)] for size in self._sizes]
         config = self._config | ({self._seed_key: seed} if self._seed_key else {})
         outputs = self._within(lambda: self._model(inputs, config), SimulationError)
+        if not isinstance(outputs, list) or not all(isinstance(vector, list) for vector in outputs):
+            raise SimulationError(
+                f"the UM-Bridge server at {self._url} answered {shortened(repr(outputs))}; "
+                "it must be a list of vectors"
+            )
         return [value for vector in outputs for value in vector]
 
     def _within(self, call: Callable[[], Any], failure: type[Exception]) -> Any:
@@ -94,7 +115,7 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         def ask() -> None:
             try:
                 answer.set_result(call())
-            except Exception as error:
+            except BaseException as error:  # of the client's own, in this thread
                 answer.set_exception(error)
 
         threading.Thread(target=ask, daemon=True).start()
@@ -103,11 +124,13 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         except TimeoutError:
             late = StepLost if failure is SimulationError else failure
             raise late(f"{self._url} did not answer within {self.time_limit:g} s") from None
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise failure(f"the UM-Bridge server at {self._url} {_cause(error)}") from error
 
 
-def _cause(error: Exception) -> str:
+def _cause(error: BaseException) -> str:
     """Why a call failed, in words."""
     kind = type(error).__name__
     if kind in ("ConnectionError", "ConnectTimeout"):
@@ -116,4 +139,6 @@ def _cause(error: Exception) -> str:
         return "answered with what is not JSON: see its own log"
     if kind in ("MissingSchema", "InvalidSchema", "InvalidURL"):
         return "is no address; accepted: http://host:port"
+    if kind in ("KeyError", "TypeError", "AttributeError"):
+        return f"answered with what UM-Bridge does not know ({failure_text(error)})"
     return f"failed: {on_one_line(error)}"

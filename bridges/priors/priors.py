@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bridges.composing import nan_where_it_fails
 from bridges.feedback import composed_noise
 from bridges.priors.outcomes import PriorOutcomes
 from bridges.priors.samples import sample
@@ -17,7 +18,7 @@ from bridges.steps import Steps
 from optimizer.prior.learning import ON_GRAPH
 from optimizer.prior.learning import learn_prior as learn_from_samples
 from optimizer.prior.prior import Prior
-from simulators.contract.environment import Environment
+from simulators.contract.environment import Environment, SimulationError
 
 
 def learn_prior(
@@ -85,8 +86,12 @@ def learn_prior(
     if own:
         if noise is not None:
             spread = np.broadcast_to(noise, values.shape)
-            noise = np.nanmean(composed_noise(environment, values, spread, policies), keepdims=True)
-        values = np.asarray(environment.compose(values, policies))[:, None]
+            known = composed_noise(environment, values, spread, policies)
+            known = known[np.isfinite(known)]
+            noise = known.mean(keepdims=True) if known.size else None
+        values = nan_where_it_fails(environment.compose, (len(values),), values, policies)[:, None]
+        if np.isnan(values).all():
+            raise SimulationError(f"compose fails at all of {len(values)} samples, or gives no finite number")
     if mean_from is not None:
         values = values - (mean_from.composed(policies)[:, None] if own else mean_from(policies))
     return learn_from_samples(

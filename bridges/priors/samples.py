@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bridges.composing import known_outcomes
 from bridges.feedback import search_space
 from bridges.seeds import as_int, child
-from bridges.steps import Steps, observe
+from bridges.steps import OneByOne, Steps, observe
 from optimizer.arrays import Array
+from policyloop.messages import on_one_line
 from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.process_state import kept_process_state, seeded_globals
 
 NOISE_SAMPLES = 16
 """Steps that tell the noise variance where noise-free outcomes are known."""
@@ -67,29 +70,31 @@ def sample(
     SimulationError
         If the first samples all fail (`PATIENCE`), or fewer than two succeed. Other failures are left out.
     """
+    steps = steps or OneByOne(environment)
     measured = environment.set_aside
     if measured is None and environment.lives:
         return _pilot(environment, n, seed)
     space = search_space(environment)
     policies = space.sample(n, np.random.default_rng(child(seed, 0)))
-    environment.reset(as_int(child(seed, 1)))
     if measured is not None:
         observed = _steps(environment, policies[:NOISE_SAMPLES], seed, steps)
         features, values = (np.asarray(part, dtype=float) for part in measured)
         rows = np.random.default_rng(child(seed, 0)).permutation(len(features))[:n]
         return Samples(features[rows], policies[: len(rows)], values[rows], mean_noise(observed.values()))
     try:
-        values = np.asarray(environment.expected(policies), dtype=float)
+        with kept_process_state(), seeded_globals(0):
+            values = known_outcomes(environment, policies)
     except NotImplementedError:
         observed = _steps(environment, policies, seed, steps)
-        if len(observed) < 2:
-            raise SimulationError(
-                f"only {len(observed)} of {n} samples succeeded: too few to learn from"
-            ) from None
-        policies = policies[list(observed)]
+        there = list(observed)
         values = np.array([outcomes.values for outcomes in observed.values()])
     else:
         observed = _steps(environment, policies[:NOISE_SAMPLES], seed, steps)
+        there = np.flatnonzero(~np.isnan(values).all(axis=1)).tolist()
+        values = values[there]
+    if len(there) < 2:
+        raise SimulationError(f"only {len(there)} of {n} samples succeeded: too few to learn from")
+    policies = policies[there]
     return Samples(space.features(policies), policies, values, mean_noise(observed.values()))
 
 
@@ -102,12 +107,12 @@ def _pilot(environment: Environment, n: int, seed: int | np.random.SeedSequence)
     policies = space.sample(n, np.random.default_rng(child(seed, 0)))
     environment.reset(as_int(child(seed, 1)))
     features, values = [], []
-    observed: list[Outcomes] = []
+    steps, observed = OneByOne(environment), list[Outcomes]()
     for now in np.array_split(policies, min(n, PILOT)):
         features.append(np.column_stack([space.features(now), np.full(len(now), environment.context)]))
         values.append(np.asarray(environment.expected(now), dtype=float))
         with suppress(SimulationError):  # that something fails to answer belongs to a living world
-            observed.append(observe(environment, now[0]))
+            observed.append(observe(environment, now[0], steps=steps))
     return Samples(np.concatenate(features), policies, np.concatenate(values), mean_noise(observed))
 
 
@@ -115,7 +120,7 @@ def _steps(
     environment: Environment,
     policies: NDArray[np.generic],
     seed: int | np.random.SeedSequence,
-    steps: Steps | None,
+    steps: Steps,
 ) -> dict[int, Outcomes]:
     """Observe policies, one after the other: by index, without those that failed.
 
@@ -124,8 +129,8 @@ def _steps(
     """
     observed: dict[int, Outcomes] = {}
     last: SimulationError | None = None
-    begun = as_int(child(seed, 1))
-    begin = None if steps is None else begun  # the environment itself has been reset already
+    begin: int | None
+    begin = begun = as_int(child(seed, 1))
     for i, policy in enumerate(policies):
         try:
             observed[i] = observe(environment, policy, begin, steps)
@@ -135,7 +140,7 @@ def _steps(
             if not observed and i + 1 == min(PATIENCE, len(policies)):
                 raise SimulationError(
                     f"none of the first {i + 1} samples succeeded, from which kernels are to be learned; "
-                    f"the last: {failure}",
+                    f"the last: {on_one_line(failure)}",
                     policy=policy,
                     seed=begun,
                 ) from failure
@@ -146,7 +151,7 @@ def _steps(
             "%d of %d samples failed and are left out; the last: %s",
             len(policies) - len(observed),
             len(policies),
-            last,
+            on_one_line(last),
         )
     return observed
 

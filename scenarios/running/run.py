@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+import os
 import signal
 import sqlite3
 from dataclasses import dataclass
@@ -96,17 +97,21 @@ def run(
         raise UserError(f"command line: --share = {k}/{n}; accepted: K/N with whole numbers, 1 <= K <= N")
     if n > scenario.trials:
         raise UserError(f"command line: --share = {k}/{n}; accepted: N up to {scenario.trials}, the trials")
-    path = Path(out)
+    path, folder = Path(out), Path.cwd()
     progress = progress or Progress()
     with watched():
         worlds = Worlds(scenario)
-        refuse_mistakes(worlds.of(1))
-        with workforce(backend, scheduler, jobs) as found:
-            store = Store(path, resume=resume, force=force)
-            try:
-                Run(scenario, store, worlds, found, progress, share, accept_changes).complete()
-            finally:
-                progress.stop()
+        try:
+            refuse_mistakes(worlds.of(1))
+            with workforce(backend, scheduler, jobs) as found:
+                # A model may have changed the working folder when it was imported, and count on it.
+                store = Store(folder / path if Path.cwd() != folder else path, resume=resume, force=force)
+                try:
+                    Run(scenario, store, worlds, found, progress, share, accept_changes).complete()
+                finally:
+                    progress.stop()
+        finally:
+            os.chdir(folder)
     return Study(path)
 
 
@@ -146,7 +151,10 @@ class Run:
             self.stored = sum(done.values())
             log.info("%s: %d rounds are stored in %s", name, self.stored, store.path)
             learned = self._learn_worlds()
-            if self._unfinished():
+            todo = self._unfinished()
+            if todo and self.workforce.host is None:
+                self._prepare(todo[0][0])
+            if todo:
                 total = self.scenario.rounds * len(self.trials) * len(self.scenario.agents)
                 there = sum(count for (trial, _), count in done.items() if trial in self.trials)
                 self.progress.start(name, total, there, facts.sign)
@@ -203,6 +211,8 @@ class Run:
             prior = scenario.prior
             origin = f"{prior.samples} samples" if prior.source == "samples" else f"the {prior.source}"
             side_by_side = min(self.workforce.jobs, len(environment.groups)) if needed else 1
+            if needed:
+                self._prepare(missing[0])
             with progress.stage(f"learning the kernels from {origin}") as say, workers(side_by_side):
                 priors = world.priors(say, side_by_side)
             with progress.stage("searching the true optimum"):
@@ -210,6 +220,8 @@ class Run:
             store.set_world(world.key, WorldRecord(world_seed(scenario, world.trial), priors, optimum))
         elif missing:
             calls = [call(_learned, scenario, trial) for trial in missing]
+            if needed:
+                self._prepare(missing[0])
             with progress.stage(f"learning the kernels and the optimum of {len(missing)} worlds") as say:
                 try:
                     for count, (key, record) in enumerate(self.workforce.spread(calls), start=1):
@@ -221,6 +233,12 @@ class Run:
                     progress.note("a worker died; its worlds are handed to another")
                     return self._learn_worlds()
         return read_worlds(store.read())
+
+    def _prepare(self, trial: int) -> None:
+        """Show the long work that a simulator may do before its first step."""
+        world = self.worlds.of(trial)
+        with self.progress.stage(f"preparing {world.environment.name}") as say:
+            world.prepare(say)
 
     def _unfinished(self) -> list[tuple[int, str]]:
         """The (trial, agent) pairs that lack rounds or the recommendation after the last one."""

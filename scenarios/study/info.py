@@ -32,7 +32,7 @@ def plain_info(info: Mapping[str, Any]) -> dict[str, Any]:
         try:
             entry = _plain(value)
             size = len(to_json(entry))
-        except (TypeError, ValueError, RecursionError):
+        except Exception:  # a model's own objects may raise anything
             _say(f"info {key!r} is a {type(value).__name__}, which no study can keep: it is left out")
             continue
         if size > CAP:

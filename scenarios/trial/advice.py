@@ -40,16 +40,17 @@ def stored_advice(
         Who takes the steps on held-out seeds; None: the environment itself.
     """
     environment = loop.environment
-    advice = loop.agent.recommend(**bridges.moment(environment.context))
+    advice = loop.recommend()
     space = environment.policy_space
     asked = np.asarray(advice.policy)[None]
     best = advice.best_observed
     expected, outcomes = math.nan, None
     try:
-        noise_free = environment.expected(asked)
-        expected = float(environment.compose(noise_free, asked)[0])
-        outcomes = noise_free[0].tolist()
-    except NotImplementedError:
+        noise_free = bridges.known_outcomes(environment, asked)[0]
+        if not np.isnan(noise_free).any():
+            outcomes = noise_free.tolist()
+            expected = bridges.composed(environment, noise_free, asked[0])
+    except (NotImplementedError, SimulationError):
         pass
     if environment.lives:
         now = bridges.find_optimum(environment)
@@ -86,8 +87,8 @@ def simulated_again(
             seed = bridges.as_int(bridges.seed_sequence(scenario.seed, world.trial, "held-out", i))
             with suppress(SimulationError):
                 values, seen = bridges.observe(environment, policy, seed, steps).values, True
-        if not np.isnan(values).any():
-            value = environment.compose(values[None], np.asarray([policy]))[0]
+        with suppress(SimulationError):
+            value = bridges.composed(environment, values, policy)
         outcomes.append([_or_none(one) for one in values])
         objective.append(_or_none(value))
     return HeldOut(outcomes, objective) if scenario.held_out else None

@@ -22,14 +22,19 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import simulators
+from policyloop.messages import class_name, on_one_line
 from policyloop.watcher import watch_always
 from scenarios.study.info import plain_info
+from simulators.contract.observed import checked
+from simulators.contract.process_state import RandomNumbers, kept_process_state
 
 FAREWELL = 0.5
 """Seconds for an orderly end, once the parent asks for it or is gone."""
 
 GRACE = 5.0
 """Seconds beyond its time limit after which a step ends itself, should the parent be gone."""
+
+_numbers = RandomNumbers()  # of whatever model this process steps
 
 
 def main() -> None:
@@ -52,12 +57,16 @@ def main() -> None:
                 _limit_memory(message["megabytes"])
                 environment = simulators.make(message["build"], **message["options"])
                 threadpool_limits(1)  # for good: several threads change the last bits
+                with contextlib.suppress(Exception), kept_process_state():  # then steps fail by themselves
+                    environment.prepare()
                 answer: dict[str, Any] = {}
             else:
                 assert environment is not None
                 answer = _step(environment, message["seed"], message["policy"], seconds)
-        except Exception as error:
-            answer = {"error": [type(error).__name__, str(error)]}
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            answer = {"error": [class_name(error), on_one_line(error)]}
         connection.send_bytes(json.dumps(answer).encode())
 
 
@@ -90,18 +99,18 @@ def _step(
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
     try:
-        if seed is not None:
-            environment.reset(seed)
-        outcomes = environment.step(policy if isinstance(policy, int) else np.array(policy))
+        with kept_process_state(), _numbers.used(None if seed is None else seed % 2**32):
+            if seed is not None:
+                environment.reset(seed)
+            returned = environment.step(policy if isinstance(policy, int) else np.array(policy))
+            outcomes = checked(returned, environment.groups, environment.outcome_range)
     finally:
         if seconds is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    if not isinstance(outcomes, simulators.Outcomes):
-        return {"error": ["SimulationError", f"step must return Outcomes, not {type(outcomes).__name__}"]}
     noise = outcomes.noise_variance
     return {
-        "values": np.asarray(outcomes.values, dtype=float).tolist(),
-        "noise_variance": None if noise is None else np.asarray(noise, dtype=float).tolist(),
+        "values": outcomes.values.tolist(),
+        "noise_variance": None if noise is None else noise.tolist(),
         "info": plain_info(outcomes.info),
     }
 

@@ -24,6 +24,7 @@ from scenarios.study.records import NOTHING, Detail, StoredRound, WorldRecord
 from scenarios.trial.advice import stored_advice
 from scenarios.trial.sink import Record, Sink, WorkerSink
 from scenarios.trial.world import World, Worlds
+from simulators.contract.process_state import kept_process_state
 
 if TYPE_CHECKING:
     from simulators import Environment
@@ -87,7 +88,9 @@ def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
                 "than when it was written. Give --accept-changes to go on all the same, or another --out to "
                 "run it anew"
             ) from error
-        sink.put(stored_advice(world, loop, label, learned.optimum, steps))
+        with kept_process_state():
+            advice = stored_advice(world, loop, label, learned.optimum, steps)
+        sink.put(advice)
 
 
 def _records(trial: Trial, loop: bridges.Loop, one: bridges.Round) -> Iterator[Record]:

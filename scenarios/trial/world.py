@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_limits
 import bridges
 import optimizer
 from optimizer.agents.confirmation import Confirming
+from policyloop.messages import failure
 from scenarios.declaration.schema import Scenario
 from scenarios.study.records import ALL_TRIALS, StoredOptimum, WorldRecord
 from scenarios.trial.building import (
@@ -28,6 +30,9 @@ from scenarios.trial.building import (
 from scenarios.trial.step_process import StepProcesses
 from scenarios.trial.whole_copy import whole_copy
 from simulators import Environment
+from simulators.contract.process_state import kept_process_state
+
+log = logging.getLogger("policyloop")
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,19 @@ class World:
         """Under which the study stores what is learned of it."""
         return world_key(self.scenario, self.trial)
 
+    def prepare(self, say: Callable[[str], None] = lambda text: None) -> None:
+        """Let the environment do its long work before the first step, once: its copies have it then."""
+        try:
+            with kept_process_state(), threadpool_limits(1):
+                self.environment.prepare(say)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the steps will fail by themselves, one by one
+            log.warning("%s could not be prepared: %s", self.environment.name, failure(error))
+
     def fresh(self) -> Environment:
         """An environment like the one that was made, for one use."""
+        self.prepare()
         copied = whole_copy(self.environment)
         return build_environment(self.scenario, self.trial) if copied is None else copied
 

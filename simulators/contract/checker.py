@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student_t
 
+from policyloop.messages import on_one_line
 from simulators.arrays import Array
-from simulators.contract.environment import Environment, Outcomes, SimulationError
-from simulators.contract.findings import FAULTS, Findings, said
+from simulators.contract.environment import Environment, SimulationError
+from simulators.contract.findings import said
 from simulators.contract.policy_space import PolicySpace
 from simulators.contract.probes import feasible, infeasible, text
+from simulators.contract.process_state import kept_process_state
+from simulators.contract.repetition import STEP, Repetition
 from simulators.contract.validation import noise_of_groups, outcome_ranges
 
 PROBES = 8
@@ -30,9 +33,6 @@ SLOW = 10.0
 
 CHANCE = 1e-7
 """How seldom the comparison with `expected` may blame a correct environment, for each group."""
-
-
-STEP = "step failed at the feasible policy"
 
 
 def check_environment(env: Any, remake: Callable[[], Any] | None = None) -> list[str]:
@@ -54,6 +54,11 @@ def check_environment(env: Any, remake: Callable[[], Any] | None = None) -> list
     list of str
         Empty when nothing was found. What recurs is one finding, with its first case.
     """
+    with kept_process_state():
+        return _examined(env, remake)
+
+
+def _examined(env: Any, remake: Callable[[], Any] | None) -> list[str]:
     checker = _Checker(env, remake)
     usable = False
     with checker.blaming("its attributes could not be read"):
@@ -63,6 +68,8 @@ def check_environment(env: Any, remake: Callable[[], Any] | None = None) -> list
     for part in (
         checker.steps,
         checker.seeds,
+        checker.order_and_seeds,
+        checker.references,
         checker.refusals,
         checker.noise_free,
         checker.composition,
@@ -78,14 +85,12 @@ def check_environment(env: Any, remake: Callable[[], Any] | None = None) -> list
     return checker.sentences
 
 
-class _Checker(Findings):
+class _Checker(Repetition):
     """Collects findings about one environment; one method for each article of the contract."""
 
     def __init__(self, env: Any, remake: Callable[[], Any] | None = None) -> None:
-        super().__init__()
-        self.env = env
+        super().__init__(env)
         self.remake = remake
-        self.policies: list[Any] = []
 
     def declarations(self) -> bool:
         """Check the attributes; return whether the rest can be checked at all."""
@@ -130,6 +135,7 @@ class _Checker(Findings):
             tried, began = np.array(policy), perf_counter()
             outcomes = self.step(policy, seed=0, given=tried)
             took.append(perf_counter() - began)
+            self.first.append(outcomes)
             if tuple(self.env.groups) != groups:
                 self.find(f"groups changed from {groups}; their names and order must stay as they are")
             if not np.array_equal(tried, policy):
@@ -150,7 +156,7 @@ class _Checker(Findings):
                 try:
                     noise = noise_of_groups("noise_variance", variance, J, np.isnan(values))
                 except (TypeError, ValueError) as error:
-                    self.find(f"{error}", "noise_variance")
+                    self.find(on_one_line(error), "noise_variance")
                 else:
                     own = noise if noise.ndim == 1 else np.diag(noise)
                     if (np.isnan(own) & ~np.isnan(values)).any():
@@ -182,20 +188,13 @@ class _Checker(Findings):
                     f"range {group}",
                 )
 
-    def seeds(self) -> None:
-        """Check that the same seed gives the same step, in any order, from an int or a SeedSequence."""
-        first, other = self.policies[0], self.policies[-1]
-        for seed in (1, np.random.SeedSequence(1, spawn_key=(2, 3))):
-            kind = type(seed).__name__
-            one, again = self.values(first, seed), self.values(first, seed)
-            if one is None or again is None:
-                return
-            if not np.array_equal(one, again, equal_nan=True):
-                self.find(f"reset(seed) with the same {kind} twice must give the same step, and does not")
-            elif not self.env.has_memory:
-                self.values(other, 99)
-                if not np.array_equal(one, np.asarray(self.values(first, seed)), equal_nan=True):
-                    self.find("a step depends on the steps before the last reset, but has_memory is False")
+    def _keeps_inputs(self, what: str, call: Callable[..., Any], *arrays: Any) -> Any:
+        """The answer of a function of arrays, and a finding if it changes one of them."""
+        given = [np.array(array) for array in arrays]
+        answer = call(*given)
+        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(given, arrays, strict=True)):
+            self.find(f"{what} changes the arrays it is given; take copies first")
+        return answer
 
     def refusals(self) -> None:
         """Check that a policy outside the space is refused with ValueError."""
@@ -205,7 +204,9 @@ class _Checker(Findings):
                 self.env.step(outside)
             except ValueError:
                 continue
-            except FAULTS as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 if not self.knows(STEP, error):  # else it tells nothing of this policy
                     self.find(f"step must refuse {why} with ValueError; {said(error)}")
             else:
@@ -215,7 +216,7 @@ class _Checker(Findings):
         """Check the form of `expected`, and that repeated steps scatter around it."""
         J, batch = len(self.env.groups), np.array(self.policies)
         try:
-            expected = np.asarray(self.env.expected(batch))
+            expected = np.asarray(self._keeps_inputs("expected", self.env.expected, batch))
         except NotImplementedError:
             return
         if expected.shape != (len(batch), J):
@@ -249,7 +250,7 @@ class _Checker(Findings):
         if not rows:
             return
         outcomes, policies = np.array([seen[k] for k in rows]), np.array([self.policies[k] for k in rows])
-        composed = np.asarray(env.compose(outcomes, policies))
+        composed = np.asarray(self._keeps_inputs("compose", env.compose, outcomes, policies))
         if composed.shape != (len(rows),):
             self.find(f"compose of {len(rows)} rows must have shape ({len(rows)},); it has {composed.shape}")
             return
@@ -263,7 +264,7 @@ class _Checker(Findings):
         stacked = np.asarray(env.compose(np.stack([outcomes] * 2), np.stack([policies] * 2)))
         if stacked.shape != (2, len(rows)):
             self.find(f"compose must keep leading axes: (2, n, J) gives (2, n), here {stacked.shape}")
-        weights = env.weights(policies)
+        weights = self._keeps_inputs("weights", env.weights, policies)
         if weights is not None:
             weights = np.asarray(weights)
             if weights.shape != (len(rows), J):
@@ -362,31 +363,14 @@ class _Checker(Findings):
             what = "a pickled copy"
             try:
                 again = pickle.loads(pickle.dumps(self.env))
-            except FAULTS as error:
-                self.find(f"the environment cannot be pickled, so another process cannot have it: {error}")
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                self.find(
+                    "the environment cannot be pickled, so another process cannot have it: "
+                    f"{on_one_line(error)}"
+                )
                 return
         here, there = self.values(self.policies[0], 4), _Checker(again).values(self.policies[0], 4)
         if here is not None and not np.array_equal(here, np.asarray(there), equal_nan=True):
             self.find(f"{what} gives another step for the same seed")
-
-    def values(self, policy: Any, seed: Any) -> Array | None:
-        """The observations of a step after a reset; None when there are none of the right shape."""
-        outcomes = self.step(policy, seed)
-        return None if outcomes is None else np.asarray(outcomes.values, dtype=float)
-
-    def step(self, policy: Any, seed: Any, given: Any = None) -> Outcomes | None:
-        """Reset and take a step; None, and a finding, when it fails or its values have the wrong shape."""
-        J = len(self.env.groups)
-        given = self.env.policy_space.same_form(np.array(policy) if given is None else given)
-        outcomes: Any = None
-        with self.blaming(f"{STEP} {text(policy)} with seed {seed}", STEP):
-            self.env.reset(seed)
-            outcomes = self.env.step(given)
-            if not isinstance(outcomes, Outcomes):
-                self.find(f"step must return simulators.Outcomes; it returned {type(outcomes).__name__}")
-                return None
-            shape = np.asarray(outcomes.values, dtype=float).shape
-            if shape != (J,):
-                self.find(f"step must return {J} values, one a group, in shape ({J},); its shape is {shape}")
-                return None
-        return outcomes if isinstance(outcomes, Outcomes) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,6 +54,10 @@ class StepLost(SimulationError):
 
     Its round has failed, but says nothing of the policy. What a model itself raises is a `SimulationError`.
     """
+
+
+class SeedIgnored(UserWarning):
+    """A model was given a seed and uses another; `check_environment` makes a finding of it."""
 
 
 _KILLS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGALRM", "SIGXCPU")
@@ -184,6 +188,15 @@ class Environment(ABC):
             raise ValueError(
                 f"seed={seed!r} must be a whole number >= 0, a numpy.random.SeedSequence or None"
             ) from None
+
+    def prepare(self, say: Callable[[str], None] = lambda detail: None) -> None:  # noqa: B027
+        """Do long work that otherwise the first step would do; nothing unless overridden.
+
+        Parameters
+        ----------
+        say : callable, optional
+            Is told in a few words how far it is.
+        """
 
     @property
     def context(self) -> float | None:

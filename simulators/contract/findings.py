@@ -8,9 +8,6 @@ from contextlib import contextmanager
 
 from policyloop.messages import failure, on_one_line
 
-FAULTS = (Exception, SystemExit)
-"""What an environment's code may raise without ending its examination."""
-
 
 class Findings:
     """Collects findings, one sentence a kind."""
@@ -33,6 +30,10 @@ class Findings:
         self._first.setdefault(kind, on_one_line(sentence))
         self._times[kind] += 1
 
+    def has(self, kind: str) -> bool:
+        """Whether there is a finding of this kind."""
+        return kind in self._first
+
     def knows(self, kind: str, error: BaseException) -> bool:
         """Whether `blaming` with this kind has noted an exception of the same type."""
         return _kind(kind, error) in self._first
@@ -42,14 +43,16 @@ class Findings:
         """Turn an exception into a finding; with a kind, into one for each type of exception."""
         try:
             yield
-        except FAULTS as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.find(f"{what}: {said(error)}", kind and _kind(kind, error))
 
 
 def said(error: BaseException) -> str:
     """In words what an environment's code did instead of an answer."""
     if isinstance(error, SystemExit):
-        return f"it asked to exit ({error.code}), which costs a study the round"
+        return f"it asked to exit ({on_one_line(error.code)}), which costs a study the round"
     return f"it raised {failure(error)}"
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from scipy.stats import qmc
@@ -88,3 +93,28 @@ def text(policy: Any) -> str:
     if np.ndim(policy) == 0:
         return str(policy)
     return "(" + ", ".join(entry if isinstance(entry, str) else f"{entry:.4g}" for entry in policy) + ")"
+
+
+@contextmanager
+def own_seeds() -> Iterator[set[str]]:
+    """Watch by which calls, such as `numpy.random.seed(3)`, code seeds random numbers itself.
+
+    Those that look the functions up in their modules are seen.
+    """
+    seen: set[str] = set()
+
+    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for seed in (*args, *kwargs.values()):
+                if isinstance(seed, int):
+                    seen.add(f"{name}({seed})")
+            return function(*args, **kwargs)
+
+        return call
+
+    with ExitStack() as patches:
+        for module, name in ((random, "seed"), (np.random, "seed"), (np.random, "default_rng")):
+            function = watched(f"{module.__name__}.{name}", getattr(module, name))
+            patches.enter_context(patch.object(module, name, function))
+        yield seen

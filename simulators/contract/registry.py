@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args, get_origin, get_type_hi
 
 from policyloop.messages import did_you_mean, failure, on_one_line, unknown_name
 from simulators.contract.environment import Environment
+from simulators.contract.process_state import kept_process_state, seeded_globals
 from simulators.contract.targets import is_target, load_target
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ def make(name: str, **options: Any) -> Environment:
         Unknown name or option (the message gives the nearest valid one), a plug-in or target that cannot be
         imported, a required option left out, a value that the environment refuses, or one that asks to exit.
     """
+    with kept_process_state(folder=False), seeded_globals(0):
+        return _made(name, options)
+
+
+def _made(name: str, options: dict[str, Any]) -> Environment:
     factory = _factory(name)
     accepted, open_ended, required = _parameters(factory)
     unknown = [option for option in options if option not in accepted]
@@ -125,8 +131,13 @@ def make(name: str, **options: Any) -> Environment:
             known = [option for option in accepted if option != refused[1]]
             raise _unknown(name, refused[1], known) from error
         raise
+    except (Exception, KeyboardInterrupt):
+        raise
     except SystemExit as end:
-        raise ValueError(f"{name}: the simulator asked to exit ({end.code}) when it was made") from end
+        code = on_one_line(end.code)
+        raise ValueError(f"{name}: the simulator asked to exit ({code}) when it was made") from end
+    except BaseException as error:
+        raise ValueError(f"{name}: the simulator raised {failure(error)} when it was made") from error
     if not isinstance(environment, Environment):
         kind = type(environment).__name__
         raise ValueError(f"environment {name!r} must be a simulators.Environment, not of type {kind}{makes}")
@@ -144,7 +155,9 @@ def _factory(name: str) -> Factory:
         point = plugins()[name]
         try:
             loaded = point.load()
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             package = point.dist.name if point.dist else point.module
             why = failure(error)
             raise ValueError(

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from policyloop.messages import failure
+from policyloop.messages import failure, on_one_line
 
 
 def is_target(text: Any) -> bool:
@@ -36,7 +36,9 @@ def load_target(target: str) -> Any:
     place, _, attribute = target.rpartition(":")
     try:
         module = _file(Path(place).resolve()) if place.endswith(".py") else import_module(place)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise ValueError(f"{target!r} cannot be imported: {_why(error, place)}") from error
     try:
         return getattr(module, attribute)
@@ -72,7 +74,7 @@ def _file(path: Path) -> ModuleType:
 
 def _why(error: BaseException, place: str) -> str:
     if isinstance(error, FileNotFoundError) and place.endswith(".py"):
-        return str(error)
+        return on_one_line(error)
     reason = failure(error)
     if isinstance(error, ModuleNotFoundError) and error.name and place.split(".")[0] == error.name:
         reason += "; install it into this environment, or name its file, as in folder/file.py:Class"

@@ -6,7 +6,8 @@ what is accepted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,30 @@ from numpy.typing import ArrayLike
 
 from policyloop.messages import did_you_mean
 from simulators.arrays import Array
+
+LARGEST = 1e60
+"""Outcomes are not larger, nor noise variances than its square: products of variances must not overflow."""
+
+
+def real_numbers(name: str, value: Any) -> Array:
+    """An array of floats, of any shape; nan and infinities pass. A copy.
+
+    ValueError for complex numbers, text, truth values, masked entries, ragged lists and other objects.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise ValueError(f"{name} must be numbers; some are masked")
+    try:
+        x = np.asarray(value)
+        if x.dtype.kind == "O" and all(isinstance(one, Real) or one is None for one in x.flat):
+            x = x.astype(float)  # long whole numbers and fractions; None is nan
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be numbers, in rows of one length") from None
+    if x.dtype.kind not in "fiu":
+        raise ValueError(f"{name} must be numbers, not {_KINDS.get(x.dtype.kind, 'other objects')}")
+    return np.array(x, dtype=float)
+
+
+_KINDS = {"c": "complex ones", "b": "truth values", "U": "text", "S": "bytes"}
 
 
 def number(name: str, value: Any, *, above: float = -np.inf, least: float = -np.inf) -> float:
@@ -49,8 +74,8 @@ def per_group(
     value = default if value is None else value
     accepted = _accepted(above, least) + (f" and <= {most:g}" if most < np.inf else "")
     try:
-        x = np.array("" if value is None else value, dtype=float)  # NumPy would make nan of None
-    except (TypeError, ValueError):
+        x = real_numbers(name, "" if value is None else value)  # None would be nan
+    except ValueError:
         raise ValueError(f"{name}={value!r} must be one number, or {len(groups)} of them") from None
     if x.shape not in ((), (len(groups),)):
         raise ValueError(
@@ -98,14 +123,16 @@ def noise_of_groups(name: str, value: Any, J: int, missing: ArrayLike | None = N
     missing : (J,) array of bool, optional
         Groups whose noise is nan whatever is stated, since they were not observed.
     """
-    x = np.array(value, dtype=float)
+    x = real_numbers(name, value)
     if x.shape not in ((J,), (J, J)):
         raise ValueError(f"{name} must be {J} variances or a {J} x {J} covariance; got shape {x.shape}")
     unknown = np.isnan(x if x.ndim == 1 else np.diag(x)) | (False if missing is None else np.asarray(missing))
     known = np.flatnonzero(~unknown)
     inside = x[known] if x.ndim == 1 else x[np.ix_(known, known)]
-    if not np.isfinite(inside).all() or (x.ndim == 1 and (inside < 0).any()):
-        raise ValueError(f"{name} must be finite, and a variance not negative; it is {x.tolist()}")
+    if not (np.abs(inside) <= LARGEST**2).all() or (x.ndim == 1 and (inside < 0).any()):
+        raise ValueError(
+            f"{name} must be finite, at most {LARGEST**2:g}, and a variance not negative; it is {x.tolist()}"
+        )
     if x.ndim == 2 and len(known):
         if not np.allclose(inside, inside.T, rtol=1e-9, atol=1e-9 * np.abs(inside).max()):
             raise ValueError(f"{name} must be symmetric; it is {x.tolist()}")
@@ -127,8 +154,8 @@ def outcome_ranges(value: Any, groups: Sequence[str]) -> Array | None:
         return None
     J = len(groups)
     try:
-        pairs = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+        pairs = real_numbers("outcome_range", value)
+    except ValueError:
         pairs = np.empty(0)
     if pairs.shape not in ((2,), (J, 2)):
         raise ValueError(f"outcome_range={value!r} must be a pair (low, high), or {J} of them, one a group")
@@ -159,3 +186,19 @@ def whole(name: str, value: Any, *, least: int = 1) -> int:
     if x != np.floor(x):
         raise ValueError(f"{name}={value!r} must be a whole number >= {least}")
     return int(x)
+
+
+def table(name: str, value: Any, what: str) -> dict[str, Any]:
+    """A copy of a mapping with texts as keys, empty for None; `what` says what belongs in it."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"{name}={value!r} must be a table of {what}")
+    return dict(value)
+
+
+def text(name: str, value: Any, what: str) -> str:
+    """A text that is not empty; `what` says in messages what it must be."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name}={value!r} must be {what}")
+    return value

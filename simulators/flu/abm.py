@@ -6,9 +6,9 @@ one for the other by name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -201,6 +201,7 @@ class FluABM(Environment):
             "days": days,
         }
         self._immune: list[Mask | None] = [None] * self.replicates
+        self._pilot: Array | None = None
         self.model(self.policy_space.bounds.lb, seed=0)  # refuses what is wrong with the options
 
     def reset(self, seed: Seed = None) -> None:
@@ -302,13 +303,24 @@ class FluABM(Environment):
             return {}
         return ode_options(self.population, self._shares, self._options, self.packs, self.vaccinates)
 
-    @cached_property
+    def prepare(self, say: Callable[[str], None] = lambda detail: None) -> None:
+        """Simulate the pilot seasons, where a step will ask for their variance."""
+        if self.replicates == 1 and self._noise_variance is None and self._pilot is None:
+            self._pilot = self._pilot_variance(say)
+
+    @property
     def pilot_variance(self) -> Array:
         """Variance of one season's sick days by group, (J,), pooled over a few policies."""
+        if self._pilot is None:
+            self._pilot = self._pilot_variance(lambda detail: None)
+        return self._pilot
+
+    def _pilot_variance(self, say: Callable[[str], None]) -> Array:
         rng = np.random.default_rng(PILOT_SEED)
         bounds = self.policy_space.bounds
         variances = []
-        for raw in rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d)):
+        for i, raw in enumerate(rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d))):
+            say(f"{i * PILOT_SEASONS} of {PILOT_POLICIES * PILOT_SEASONS} pilot seasons done")
             x, seeds = self.policy_space.project(raw), rng.integers(2**63, size=PILOT_SEASONS)
             seasons = [self._season(x, int(seed), None).sick_days for seed in seeds]
             variances.append(np.var(seasons, axis=0, ddof=1))

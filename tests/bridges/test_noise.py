@@ -8,11 +8,11 @@ from sklearn.gaussian_process.kernels import RBF
 import bridges
 from bridges.feedback import composed_noise, observation
 from bridges.priors.samples import mean_noise
-from bridges.steps import checked
 from optimizer import Composition, Prior, SearchSpace, make_agent
 from optimizer.agents.history import History, Told
 from scenarios.study.records import StoredRound
 from simulators import Environment, Outcomes, PolicySpace, SimulationError, check_environment
+from simulators.contract.observed import checked
 from simulators.contract.validation import noise_of_groups
 
 SIGMA = np.array([[0.5, 0.3, 0.0], [0.3, 0.4, 0.1], [0.0, 0.1, 0.2]])
@@ -67,10 +67,10 @@ def test_a_decomposed_agent_is_told_the_diagonal():
 
 def test_what_is_missing_has_no_noise_rather_than_none_at_all():
     values = np.array([1.0, np.nan, 2.0])
-    assert checked(Outcomes(values, np.array([0.1, 0.2, 0.3])), 3).noise_variance == pytest.approx(
+    assert checked(Outcomes(values, np.array([0.1, 0.2, 0.3])), "abc").noise_variance == pytest.approx(
         [0.1, np.nan, 0.3], nan_ok=True
     )
-    noise = checked(Outcomes(values, SIGMA), 3).noise_variance
+    noise = checked(Outcomes(values, SIGMA), "abc").noise_variance
     assert np.isnan(noise[1]).all() and np.isnan(noise[:, 1]).all()
     assert noise[np.ix_([0, 2], [0, 2])] == pytest.approx(SIGMA[np.ix_([0, 2], [0, 2])])
     observed = [
@@ -118,7 +118,7 @@ def test_what_is_no_covariance_is_refused_in_one_line(noise, message):
         noise_of_groups("noise_variance", noise, 3)
     assert "\n" not in str(caught.value)
     with pytest.raises(SimulationError, match="noise_variance"):
-        checked(Outcomes(np.ones(3), np.array(noise)), 3)
+        checked(Outcomes(np.ones(3), np.array(noise)), "abc")
 
     class Wrong(World):
         stated = noise
