@@ -54,7 +54,13 @@ class Cluster:
     def words(self, who):
         """The command of one of them."""
         if who == "driver":
-            code = ["-c", "from scenarios.cli import main; main()", "run", self.folder / "programs.toml"]
+            code = [
+                "-c",
+                "from scenarios.cli import main; main()",
+                "run",
+                self.folder / "programs.toml",
+                "--trust",
+            ]
             more = [
                 "--out",
                 self.out,

@@ -91,7 +91,7 @@ class Soak:
         self.whole, self.seconds = {}, {}
         for name in ("flu", "programs"):
             out = folder / f"{name}-undisturbed.sqlite"
-            self.seconds[name] = self._undisturbed("run", folder / f"{name}.toml", "--out", out)
+            self.seconds[name] = self._undisturbed("run", folder / f"{name}.toml", "--trust", "--out", out)
             self.whole[name] = content(Study(out))
         for k in (1, 2):
             self._undisturbed("run", folder / "flu.toml", "--out", folder / f"share-{k}", "--share", f"{k}/2")
@@ -170,7 +170,17 @@ class Soak:
         """Kill runs of a scenario until one ends, `each` times at most; compare it with one not disturbed."""
         out = self.folder / f"{self._number}.sqlite"
         known, lived = Known(out), True
-        words = ["run", self.folder / f"{name}.toml", "--out", out, "--resume", "--quiet", "--jobs", jobs]
+        words = [
+            "run",
+            self.folder / f"{name}.toml",
+            "--out",
+            out,
+            "--resume",
+            "--quiet",
+            "--trust",
+            "--jobs",
+            jobs,
+        ]
         while lived:
             each -= 1
             # Most kills come early, while a command begins; some late enough that the study gets on.

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 
 from hypothesis import settings
 
@@ -16,3 +17,6 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 # A shell starts what runs in the background with Ctrl-C ignored, and every program started from a test would
 # inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where it is remembered which code may be run.
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="policyloop-tests-")

@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint
 import bridges
 from scenarios.study.records import Facts
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
+from simulators.contract.process_state import kept_process_state
 
 SAMPLES = 32
 """Policies of a space of numbers at which weights are compared, to see that they are the same everywhere."""
@@ -21,8 +22,13 @@ Array = NDArray[np.float64]
 
 def facts_of(environment: Environment) -> Facts:
     """All that readers of a study must know of an environment."""
+    try:
+        with kept_process_state():
+            composition = stored_composition(environment)
+    except Exception:  # a composition that fails is the rounds' failure
+        composition = None
     return Facts.of(environment)._replace(
-        space=stored_space(environment.policy_space), composition=stored_composition(environment)
+        space=stored_space(environment.policy_space), composition=composition
     )
 
 

@@ -228,7 +228,10 @@ def test_a_program_need_not_read_what_it_is_told(tmp_path):
         ({"seconds": 0}, "seconds=0 must be a finite number > 0"),
         ({"cpu_seconds": 0.5}, "cpu_seconds=0.5 must be a whole number"),
         ({"megabytes": 0}, "megabytes=0 must be a whole number"),
-        ({"variables": {"OMP_NUM_THREADS": 1}}, "variables: OMP_NUM_THREADS=1 must be a text, such as '1'"),
+        (
+            {"variables": {"OMP_NUM_THREADS": 1}},
+            "variables: 'OMP_NUM_THREADS' = 1; accepted: a text, such as '1'",
+        ),
         ({"files": "data.csv"}, "files='data.csv' must be a list of names or patterns"),
         ({"files": ["data.csv"]}, "files: 'data.csv' names nothing in folder="),
         ({"files": ["../data.csv"]}, "must be a name or pattern in folder="),

@@ -324,7 +324,7 @@ name = "models.py:ward"
 @contextmanager
 def commanded(*arguments, cwd=None, afterwards=lambda url: None):
     """The command `serve`, its url, and what it leaves behind after Ctrl-C; `afterwards` follows on that."""
-    command = [sys.executable, "-m", "policyloop", "serve", *arguments, "--port", "0"]
+    command = [sys.executable, "-m", "policyloop", "serve", *arguments, "--port", "0", "--trust"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=env
