@@ -42,6 +42,8 @@ def test_the_code_of_a_guide_runs(name, tmp_path, monkeypatch):
     """A block that begins with a file's name is saved; other Python and `policyloop` lines are run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    # As on a terminal, where whoever follows a guide says that its code may be run.
+    monkeypatch.setattr("scenarios.commands.trust._agreed", lambda *asked: True)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # its own `python3`
     page = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     namespace = {"__name__": "guide"}

@@ -60,9 +60,13 @@ def bad(tmp_path):
 
 def policyloop(folder, *words):
     command = "from scenarios.cli import main; main()"
-    path = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    path = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": str(folder)}
     return subprocess.run(
-        [sys.executable, "-c", command, *words], cwd=folder, env=path, capture_output=True, timeout=300
+        [sys.executable, "-c", command, *words, *(["--trust"] if words[0] == "run" else [])],
+        cwd=folder,
+        env=path,
+        capture_output=True,
+        timeout=300,
     )
 
 
