@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
+from policyloop.plain_text import for_terminal, plain_console
 from scenarios.numbers import duration, significant
 from scenarios.study.records import NOTHING
 
@@ -182,19 +183,18 @@ class PlainLines(Progress):
 
     def _line(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # a closed pipe must not stop a study
-            print(text, file=self._stream, flush=True)
+            print(for_terminal(text), file=self._stream, flush=True)
 
 
 class LiveDisplay(Progress):
     """A bar with rounds done, the time left and the best value so far by agent, on a terminal."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         self._counter = _Counter()
-        self._console = Console(stderr=True, markup=False, highlight=False)
+        self._console = plain_console(stderr=True)
         self._bar = RichProgress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -213,18 +213,20 @@ class LiveDisplay(Progress):
         from rich.progress import Progress as RichProgress
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
         began = time.monotonic()
         with RichProgress(*columns, console=self._console, transient=True) as shown:
-            task = shown.add_task(text, total=None)
-            yield lambda detail: shown.update(task, description=f"{text}: {detail}")
+            task = shown.add_task(for_terminal(text), total=None)
+            yield lambda detail: shown.update(task, description=for_terminal(f"{text}: {detail}"))
         if time.monotonic() - began > _SLOW:
             self._console.print(f"{text}: done in {duration(time.monotonic() - began)}", style="dim")
 
     def start(self, name: str, total: int, done: int, sign: float) -> None:
         """Show the bar."""
         self._counter.begin(name, total, done, sign)
-        self._task = self._bar.add_task(name, total=total, completed=done, left=self._counter.left(), best="")
+        self._task = self._bar.add_task(
+            for_terminal(name), total=total, completed=done, left=self._counter.left(), best=""
+        )
         self._bar.start()
 
     def seen(self, record: StoredRound) -> None:
@@ -236,7 +238,7 @@ class LiveDisplay(Progress):
                 self._task,
                 completed=counter.done,
                 left=f"{counter.left()}{counter.failures()}",
-                best=f"best {counter.best()}",
+                best=for_terminal(f"best {counter.best()}"),
             )
 
     def note(self, text: str) -> None:
