@@ -45,6 +45,8 @@ class DamagedRow(ValueError):
 
 def checksum(table: str, row: Row) -> int:
     """The checksum of a row, as SQLite gives its values back."""
+    if isinstance(row[-1], bytes):  # of the details, which may be long
+        row = *row[:-1], zlib.crc32(row[-1])
     return zlib.crc32(f"{table}{row!r}".encode("utf-8", "surrogatepass"))
 
 

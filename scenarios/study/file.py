@@ -149,8 +149,9 @@ def damage(connection: sqlite3.Connection) -> str:
 def refusal(path: Path, found: str) -> UserError:
     """The refusal of a damaged study."""
     return UserError(
-        f"{path}: the study is damaged, and is left as it is: {found}; `policyloop export` writes what can "
-        "be read of it; run it anew with --force or another --out"
+        f"{path}: the study is damaged, and is left as it is: {found}; `policyloop repair {path} --out NEW` "
+        "keeps what is whole of it in a new study, `policyloop export` in a table; or run it anew with "
+        "--force or another --out"
     )
 
 

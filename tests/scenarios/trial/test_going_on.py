@@ -62,9 +62,7 @@ def test_a_study_goes_on_from_what_was_learned_to_the_same_end(scenario, tmp_pat
     assert set(learned) <= {7, 8, 9}
 
 
-def test_kernels_of_every_learning_are_kept_and_all_of_the_last_two(
-    scenario, tmp_path
-):
+def test_kernels_of_every_learning_are_kept_and_all_of_the_last_two(scenario, tmp_path):
     study = run(load(scenario), out=tmp_path / "s.sqlite")
     kernels, learned = study.details("kernels"), study.details("learned")
     assert {one.agent for one in kernels} == {"d-gpucb", "gp-ucb", "d-ts"}
