@@ -78,9 +78,10 @@ def read_details(
     connection: sqlite3.Connection, kind: str, trial: int | None = None, agent: str | None = None
 ) -> list[Detail]:
     """The stored details of a kind in order, of one trial and agent or of all."""
-    where, values = ("", ()) if trial is None else (" AND trial = ? AND agent = ?", (trial, agent))
-    tail = f" WHERE kind = ?{where} ORDER BY trial, agent, round"
-    return [Detail.stored(row) for row in rows(connection, "details", tail, (kind, *values))]
+    where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
+    # Not by SQLite, which would pass over a row whose kind has changed.
+    found = rows(connection, "details", f"{where} ORDER BY trial, agent, round", values)
+    return [Detail.stored(row) for row in found if row[3] == kind]
 
 
 class Contents(NamedTuple):

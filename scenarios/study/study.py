@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from policyloop.plain_text import for_spreadsheet
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
 from scenarios.outputs import whole_file
+from scenarios.study.checksums import UNREADABLE
 from scenarios.study.file import connect, refusal, refuse_folder
 from scenarios.study.reading import read_details, salvage, salvage_details
 from scenarios.study.records import (
@@ -142,7 +142,7 @@ class Study:
             try:
                 if not self.damage:
                     return read_details(connection, kind)
-            except (sqlite3.Error, ValueError) as error:
+            except (*UNREADABLE, ValueError) as error:
                 self.damage = on_one_line(error)
                 if not self._may_be_damaged:
                     raise refusal(self.path, self.damage) from error
