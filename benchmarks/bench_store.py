@@ -4,7 +4,8 @@
 
 Workers send rounds as `policyloop run` does, at once and without computing anything. Printed: rounds a
 second, the processor time of a round in the worker and in the process that writes, how long a worker waits to
-hand one over, the rounds that are missing, and the time of `Study`, `compare` and `plot`.
+hand one over, the rounds that are missing, the time of `Study`, `compare` and `plot`, and what checksums and
+checks cost of `show` and of a round that is written (the least of seven runs, with and without in turns).
 """
 
 import contextlib
@@ -21,6 +22,8 @@ import numpy as np
 from scenarios.cli import invoke
 from scenarios.declaration.catalogue import load
 from scenarios.running.collector import Collector
+from scenarios.study import reading, soundness
+from scenarios.study.checksums import COLUMNS, sealed
 from scenarios.study.records import ALL_TRIALS, Advice, Facts, StoredRound, WorldRecord
 from scenarios.study.store import Store
 from scenarios.study.study import Study
@@ -71,6 +74,42 @@ def send(address, key, todo, rounds, queue):
     queue.put((time.process_time() - began, waits))
 
 
+@contextlib.contextmanager
+def unchecked():
+    """Read without checksums, invariants and SQLite's own check of all pages."""
+    names = [(reading, "rows"), (soundness.Rules, "fault"), (soundness, "damage")]
+    saved = [getattr(place, name) for place, name in names]
+
+    def rows(connection, table, tail="", values=()):
+        return connection.execute(f"SELECT {', '.join(COLUMNS[table])} FROM {table}{tail}", values)
+
+    for (place, name), other in zip(names, (rows, lambda *_: "", lambda _: ""), strict=True):
+        setattr(place, name, other)
+    yield
+    for (place, name), other in zip(names, saved, strict=True):
+        setattr(place, name, other)
+
+
+def checks(path: Path) -> None:
+    """What the checks cost: of `show`, and of the writing of a round."""
+    took = {"with": [], "without": []}
+    for _ in range(7):
+        for name in took:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.ExitStack() as stack:
+                if name == "without":
+                    stack.enter_context(unchecked())
+                began = time.process_time()
+                assert invoke(["show", str(path)]) == 0
+                took[name].append(time.process_time() - began)
+    with_, without = min(took["with"]), min(took["without"])
+    print(f"show: processor {with_:.2f} s, without checks {without:.2f} s: {with_ / without - 1:+.0%}")
+    rounds = [one.columns() for one in Study(path).rounds()]
+    began = time.process_time()
+    for row in rounds:
+        sealed("rows", row)
+    print(f"checksum of a round that is written: {1e3 * (time.process_time() - began) / len(rounds):.4f} ms")
+
+
 def main() -> None:
     """Measure."""
     total = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -91,7 +130,7 @@ def main() -> None:
                 "environment": Facts.of(environment)._asdict(),
             }
             store.set_meta({**meta, "scenario": scenario.model_dump(mode="json")})
-            store.log_run(meta["created"], {})
+            store.log_run({"began": meta["created"], "versions": {}, "inputs": {}, "accepted": []})
             store.set_world(ALL_TRIALS, WorldRecord(None, {}, None))
             queue = context.Queue()
             with Collector(store, lambda record: None, host="") as collector:
@@ -122,6 +161,7 @@ def main() -> None:
         study = Study(path)
         print(f"missing: {count - len(study.rounds())}; file {path.stat().st_size / 1e6:.1f} MB")
         print(f"opening: {time.perf_counter() - began:.2f} s")
+        checks(path)
         for command in (["compare", str(path)], ["plot", str(path), "--out", f"{folder}/figures"]):
             began, cpu = time.perf_counter(), time.process_time()
             with contextlib.redirect_stdout(io.StringIO()):

@@ -27,13 +27,18 @@ def show(study: StudyFile, debug: Debug = False) -> None:
     """Show what a study holds, and how far it is."""
     found = _open(study)
     scenario, frame = found.scenario, found.to_dataframe()
-    versions = ", ".join(f"{name} {value}" for name, value in found.meta["versions"].items())
+    versions = ", ".join(f"{name} {value}" for name, value in found.meta.get("versions", {}).items())
     lines = [
         f"scenario    {scenario.name}: {on_one_line(scenario.title)}",
         f"environment {found.environment.name}, seed {scenario.seed}",
         *_levers(found),
-        f"created     {found.meta['created']} with {versions}",
-        f"runs        {len(found.runs)}, the last began {found.runs[-1]['began']}",
+        f"created     {found.meta.get('created', 'unknown')} with {versions}",
+        *[f"runs        {len(found.runs)}, the last began {run['began']}" for run in found.runs[-1:]],
+        *[
+            f"repaired    {found.meta[key]['when']} from {found.meta[key]['from']}"
+            for key in ("repaired",)
+            if key in found.meta
+        ],
         *[f"accepted    {change}" for run in found.runs for change in run["accepted"]],
         f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
         f"{len(found.failures)} failed",
@@ -165,7 +170,7 @@ def _open(path: Path) -> Study:
     if study.damage:
         tell(
             f"{path}: the study is damaged ({study.damage}): going on with the {len(study.rounds())} rounds "
-            "that can be read; some of these may have changed"
+            "that can be read, each of them as it was written; policyloop repair makes a sound study of them"
         )
     return study
 

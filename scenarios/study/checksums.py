@@ -1,12 +1,14 @@
 """A checksum for every row of a study: what a disk or a copy changes is noticed, and never computed with.
 
 SQLite notices a page that is no page any more; a bit that flips inside a number or a text it does not. The
-checksum is the CRC-32 of the row as Python writes it, floats by their shortest exact form, so that it is the
-same on every machine, and of the table's name.
+checksum is the CRC-32 of the table's name and of the row as Python's `marshal` writes it, by its format 2: a
+type and the bytes of every value (floats as IEEE 754 writes them, texts in UTF-8), the same on every machine.
+It takes a fifth of the time that their text takes; nothing is ever read by `marshal`.
 """
 
 from __future__ import annotations
 
+import marshal
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
@@ -39,19 +41,27 @@ KEYS = {
 """How many of the first columns name a row."""
 
 
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError, MemoryError, OverflowError)
+"""What SQLite may raise of a damaged file: its words may be garbled too, and a length ask for any memory."""
+
+
+FORMAT = 2
+"""Of `marshal`: later ones also write which objects are one, which is no part of a row's values."""
+
+
 class DamagedRow(ValueError):
     """A row is not what was written."""
 
 
 def checksum(table: str, row: Row) -> int:
     """The checksum of a row, as SQLite gives its values back."""
-    return zlib.crc32(f"{table}{row!r}".encode("utf-8", "surrogatepass"))
+    return zlib.crc32(marshal.dumps(row, FORMAT), zlib.crc32(table.encode()))
 
 
 def sealed(table: str, row: Sequence[Any]) -> Row:
     """A row with its checksum, as it is to be written."""
     # SQLite has no negative zero.
-    values = tuple([value + 0.0 if isinstance(value, float) else value for value in row])
+    values = tuple([float(value) + 0.0 if isinstance(value, float) else value for value in row])
     return *values, checksum(table, values)
 
 
@@ -66,13 +76,15 @@ def rows(connection: sqlite3.Connection, table: str, tail: str = "", values: Row
     """The rows of a table without their checksums, which are checked: DamagedRow at the first bad one."""
     columns = COLUMNS[table]
     found = connection.execute(f"SELECT {', '.join(columns)}, checksum FROM {table}{tail}", values)
-    for row in found:
-        if checksum(table, row[:-1]) != row[-1]:
+    crc, dumps, start = zlib.crc32, marshal.dumps, zlib.crc32(table.encode())
+    for sealed_row in found:
+        row = sealed_row[:-1]
+        if crc(dumps(row, FORMAT), start) != sealed_row[-1]:  # `checksum`, for 100,000 rows
             key = ", ".join(
                 f"{name} {value}" for name, value in zip(columns[: KEYS[table]], row, strict=False)
             )
             raise DamagedRow(f"a row of {table} ({key}) is not what was written: its checksum differs")
-        yield row[:-1]
+        yield row
 
 
 def whole_rows(connection: sqlite3.Connection, table: str) -> tuple[list[Row], int]:
@@ -92,7 +104,7 @@ def whole_rows(connection: sqlite3.Connection, table: str) -> tuple[list[Row], i
             ):
                 good = checksum(table, row[:-1]) == row[-1]
                 (found.__setitem__(row[: len(keys)], row[:-1]) if good else bad.add(row[: len(keys)]))
-        except (sqlite3.Error, MemoryError, OverflowError):  # a garbled length may ask for any memory
+        except UNREADABLE:
             continue
     connection.text_factory = str
     return [found[key] for key in sorted(found)], len(bad - set(found))

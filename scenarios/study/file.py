@@ -11,7 +11,7 @@ from pathlib import Path
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
-from scenarios.study.checksums import seal_all
+from scenarios.study.checksums import UNREADABLE, seal_all
 
 APPLICATION_ID = 0x504C4350  # "PLCP", in the file's header: tells our files from foreign ones
 
@@ -100,7 +100,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             )
         else:
             connection = _reader(path, uri)
-    except sqlite3.Error as error:
+    except UNREADABLE as error:
         raise UserError(f"{path}: cannot be opened as a study: {on_one_line(error)}; {_OTHER}") from error
     try:
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -116,7 +116,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         if version < SCHEMA_VERSION:
             connection = connection if write else _copy(connection)
             upgrade(connection)
-    except sqlite3.Error as error:
+    except UNREADABLE as error:
         connection.close()
         if "locked" in str(error):
             raise UserError(
@@ -141,7 +141,7 @@ def damage(connection: sqlite3.Connection) -> str:
     """What is wrong with the first bad page of a study, "" if none is; all are looked at."""
     try:
         found: str = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    except sqlite3.Error as error:
+    except UNREADABLE as error:
         return on_one_line(error)
     return "" if found == "ok" else on_one_line(found)
 
@@ -149,8 +149,9 @@ def damage(connection: sqlite3.Connection) -> str:
 def refusal(path: Path, found: str) -> UserError:
     """The refusal of a damaged study."""
     return UserError(
-        f"{path}: the study is damaged, and is left as it is: {found}; `policyloop export` writes what can "
-        "be read of it; run it anew with --force or another --out"
+        f"{path}: the study is damaged, and is left as it is: {found}; `policyloop repair {path} --out NEW` "
+        "keeps what is whole of it in a new study, `policyloop export` in a table; or run it anew with "
+        "--force or another --out"
     )
 
 
@@ -167,7 +168,7 @@ def _reader(path: Path, uri: str) -> sqlite3.Connection:
         if path.with_name(path.name + "-wal").exists():
             raise
         connection = sqlite3.connect(f"{uri}?immutable=1", uri=True)
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         connection.close()
         raise
     return connection

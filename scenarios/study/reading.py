@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from scenarios.study.checksums import COLUMNS, DamagedRow, rows, whole_rows
 from scenarios.study.records import (
@@ -17,10 +17,6 @@ from scenarios.study.records import (
     StoredRound,
     WorldRecord,
 )
-
-Record = TypeVar("Record", StoredRound, Advice, Detail)
-
-TABLES: dict[type, str] = {StoredRound: "rounds", Advice: "recommendations", Detail: "details"}
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
@@ -82,9 +78,10 @@ def read_details(
     connection: sqlite3.Connection, kind: str, trial: int | None = None, agent: str | None = None
 ) -> list[Detail]:
     """The stored details of a kind in order, of one trial and agent or of all."""
-    where, values = ("", ()) if trial is None else (" AND trial = ? AND agent = ?", (trial, agent))
-    tail = f" WHERE kind = ?{where} ORDER BY trial, agent, round"
-    return [Detail.stored(row) for row in rows(connection, "details", tail, (kind, *values))]
+    where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
+    # Not by SQLite, which would pass over a row whose kind has changed.
+    found = rows(connection, "details", f"{where} ORDER BY trial, agent, round", values)
+    return [Detail.stored(row) for row in found if row[3] == kind]
 
 
 class Contents(NamedTuple):
@@ -117,14 +114,12 @@ class Salvage(NamedTuple):
     ----------
     contents : Contents
         The facts about the study by their second copies where the first are gone.
-    details : list of Detail
     lost : dict of int
         By table, how many rows were found that are not what was written. Rows of pages that are gone are
         not found, and not counted.
     """
 
     contents: Contents
-    details: list[Detail]
     lost: dict[str, int]
 
 
@@ -133,18 +128,20 @@ def salvage(connection: sqlite3.Connection) -> Salvage:
     found, lost = {}, {}
     for table in COLUMNS:
         found[table], lost[table] = whole_rows(connection, table)
-
-    def records(kind: type[Record]) -> list[Record]:
-        return [kind.stored(row) for row in found[TABLES[kind]]]
-
     contents = Contents(
         {key: json.loads(value) for table in ("meta_copy", "meta") for key, value in found[table]},
         [_run(row) for row in found["runs"]],
         _worlds(found["worlds"], found["priors"]),
-        records(StoredRound),
-        records(Advice),
+        [StoredRound.stored(row) for row in found["rounds"]],
+        [Advice.stored(row) for row in found["recommendations"]],
     )
-    return Salvage(contents, records(Detail), {table: count for table, count in lost.items() if count})
+    return Salvage(contents, {table: count for table, count in lost.items() if count})
+
+
+def salvage_details(connection: sqlite3.Connection) -> tuple[list[Detail], int]:
+    """The details that are whole in a damaged study, and how many were found that are not."""
+    found, lost = whole_rows(connection, "details")
+    return [Detail.stored(row) for row in found], lost
 
 
 def read_progress(connection: sqlite3.Connection) -> dict[tuple[int, str], int]:

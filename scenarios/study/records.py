@@ -16,7 +16,7 @@ import numpy as np
 
 import bridges
 from scenarios.study.levers import Entry, read_levers, spelled
-from simulators.contract.levers import Lever, OneOf
+from simulators.contract.levers import Lever
 
 if TYPE_CHECKING:
     from optimizer.agents.agent import Recommendation
@@ -345,13 +345,6 @@ class Facts(NamedTuple):
     def named(self, policy: Sequence[float]) -> dict[str, Entry]:
         """The same by label."""
         return dict(zip(self.labels, self.entries(policy), strict=True))
-
-    def may_hold(self, policy: Sequence[float]) -> bool:
-        """Whether a policy that is stored may be one: of the right length, its categories with names."""
-        return len(policy) == len(self.labels) and all(
-            not isinstance(lever, OneOf) or x in range(len(lever.names))
-            for lever, x in zip(self.kinds, policy, strict=True)
-        )
 
 
 def plain(value: Any) -> Any:

@@ -33,7 +33,7 @@ from scenarios.study.records import (
     as_real,
     to_json,
 )
-from scenarios.study.soundness import examine
+from scenarios.study.soundness import details_fault, examine
 
 KEPT = 2
 """States of what an agent has learned that are kept: from the last but one, the last can be checked."""
@@ -149,7 +149,7 @@ class Store:
 
     def _refuse_damage(self) -> None:
         with contextlib.closing(connect(self.path, write=False)) as connection:
-            found, _ = examine(connection)
+            found = examine(connection)[0] or details_fault(connection)
         if found:
             raise refusal(self.path, found)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policyloop.messages import on_one_line
+from policyloop.plain_text import for_spreadsheet
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
+from scenarios.outputs import whole_file
+from scenarios.study.checksums import UNREADABLE
 from scenarios.study.file import connect, refusal, refuse_folder
-from scenarios.study.reading import read_details, salvage
+from scenarios.study.reading import read_details, salvage, salvage_details
 from scenarios.study.records import (
     ALL_TRIALS,
     NOTHING,
@@ -23,7 +25,7 @@ from scenarios.study.records import (
     StoredRound,
     WorldRecord,
 )
-from scenarios.study.soundness import advice_fault, examine, round_fault
+from scenarios.study.soundness import Rules, examine
 from simulators.contract.levers import Real
 
 if TYPE_CHECKING:
@@ -47,8 +49,8 @@ class Study:
     ----------
     path : Path
     damage : str
-        What is wrong with the file, where it is damaged: some rounds are lost then, and others may have
-        changed. "" where nothing is.
+        What is wrong with the file, where it is damaged: some rounds are lost then; those that are read are
+        what was written. "" where nothing is.
     scenario : Scenario
         As run.
     meta : dict
@@ -68,15 +70,15 @@ class Study:
     """
 
     def __init__(self, path: str | Path, *, damaged: bool = False) -> None:
-        self.path = Path(path)
+        self.path, self._may_be_damaged = Path(path), damaged
         with contextlib.closing(connect(self.path, write=False)) as connection:
             connection.execute("BEGIN")
             self.damage, contents = examine(connection)
             if self.damage and not damaged:
                 raise refusal(self.path, self.damage)
             self.lost: dict[str, int] = {}
-            if contents is None:
-                contents, _, self.lost = salvage(connection)
+            if self.damage or contents is None:
+                contents, self.lost = salvage(connection)
         self.meta, self.runs, self.worlds, self._rounds, self._recommendations = contents
         if "scenario" not in self.meta and not self.damage:
             raise UserError(
@@ -92,10 +94,9 @@ class Study:
                 "its copies: its rounds cannot be read; run it anew with --force or another --out"
             ) from error
         if self.damage:
-            self._rounds = [one for one in self._rounds if not round_fault(one, self.scenario, facts)]
-            self._recommendations = [
-                one for one in self._recommendations if not advice_fault(one, self.scenario, facts)
-            ]
+            rules = Rules(self.scenario, facts)
+            self._rounds = [one for one in self._rounds if not rules.round_fault(one)]
+            self._recommendations = [one for one in self._recommendations if not rules.advice_fault(one)]
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r})"
@@ -129,12 +130,25 @@ class Study:
         return sorted(own, key=lambda one: one.round)
 
     def details(self, kind: str) -> list[Detail]:
-        """What rounds left beside their numbers, read anew from the file: "info", "kernels" or "learned"."""
+        """What rounds left beside their numbers, read anew from the file: "info", "kernels" or "learned".
+
+        Raises
+        ------
+        UserError
+            They are not what was written, which is looked at only here. Of a study opened as `damaged`, what
+            is whole of them is given, and `damage` says what is wrong.
+        """
         with contextlib.closing(connect(self.path, write=False)) as connection:
             try:
-                return read_details(connection, kind)
-            except (sqlite3.Error, ValueError) as error:
-                raise refusal(self.path, on_one_line(error)) from error
+                if not self.damage:
+                    return read_details(connection, kind)
+            except (*UNREADABLE, ValueError) as error:
+                self.damage = on_one_line(error)
+                if not self._may_be_damaged:
+                    raise refusal(self.path, self.damage) from error
+            found, lost = salvage_details(connection)
+            self.lost |= {"details": lost} if lost else {}
+            return [one for one in found if one.kind == kind]
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a (trial, agent, round).
@@ -151,14 +165,16 @@ class Study:
 
     @functools.cached_property
     def _frame(self) -> pd.DataFrame:
+        return self.table_of(self._rounds)
+
+    def table_of(self, rounds: list[StoredRound]) -> pd.DataFrame:
+        """Some rounds as the table of `to_dataframe`."""
         import numpy as np
         import pandas as pd
 
         labels, groups = self.environment.labels, self.environment.groups
         order = {label: position for position, label in enumerate(self.scenario.labels)}
-        records = sorted(
-            self._rounds, key=lambda one: (one.trial, order.get(one.agent, len(order)), one.round)
-        )
+        records = sorted(rounds, key=lambda one: (one.trial, order.get(one.agent, len(order)), one.round))
 
         def column(name: str, *width: int) -> np.ndarray[Any, np.dtype[np.float64]]:
             found = np.array([getattr(one, name) for one in records], dtype=np.float64)
@@ -190,6 +206,8 @@ class Study:
     def export(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the table of rounds to a CSV or Parquet file; floats keep every bit in both.
 
+        In CSV a text that a spreadsheet would run, such as =A1, has an apostrophe before it.
+
         Parameters
         ----------
         path : str or Path
@@ -206,20 +224,20 @@ class Study:
         if target.suffix not in (".csv", ".parquet"):
             raise UserError(f"{target}: the name must end in .csv or .parquet")
         check_target(target, force)
-        # Written beside and renamed: a reader never meets half a file.
-        partial = target.with_name(f".{target.name}.partial")
-        frame = self._frame
-        try:
+        with whole_file(target) as partial:
             if target.suffix == ".csv":
-                frame.to_csv(partial, index=False)
+                for_spreadsheets(self._frame).to_csv(partial, index=False)
             else:
-                frame.to_parquet(partial, index=False)
-            partial.replace(target)
-        except OSError as error:
-            raise UserError(f"{target}: cannot be written ({on_one_line(error)})") from error
-        finally:
-            partial.unlink(missing_ok=True)
+                self._frame.to_parquet(partial, index=False)
         return target
+
+
+def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table in which no text is run as a formula: the labels of agents, names of categories and titles."""
+    texts = frame.select_dtypes(exclude="number").columns
+    return frame.assign(**{name: frame[name].map(for_spreadsheet) for name in texts}).rename(
+        columns=for_spreadsheet
+    )
 
 
 def check_target(target: Path, force: bool) -> None:

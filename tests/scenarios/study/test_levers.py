@@ -222,13 +222,6 @@ def test_an_old_study_without_whole_numbers_goes_on(scenario_file, tmp_path):
     assert len(grown.rounds()) == 12 and grown.environment.levers is None
 
 
-def test_a_policy_of_a_damaged_study_is_one_only_if_its_categories_have_names():
-    facts = Facts.of(clinic.Clinic())
-    assert facts.may_hold([0.5, 3, 20, 2])
-    for broken in ([0.5, 3, 20, 3], [0.5, 3, 20, 0.5], [0.5, 3, 20, -1], [0.5, 3, 20]):
-        assert not facts.may_hold(broken)
-
-
 def test_finite_and_real_environments_keep_their_facts():
     assert Facts.of(simulators.make("weather")).levers is None
     facts = Facts.of(simulators.make("flu-ode"))
