@@ -59,7 +59,8 @@ def test_nothing_is_built_on_a_damaged_study(sound, broken, policyloop, tmp_path
     for arguments in (("resume", broken), ("run", scenario, "--out", broken, "--resume"), merge):
         code, _, error = policyloop(*arguments)
         assert code == 2 and "damaged" in error and error.count("\n") == 1
-        assert "`policyloop export` writes what can be read" in error and "--force or another --out" in error
+        assert f"`policyloop repair {broken} --out NEW` keeps what is whole" in error
+        assert "--force or another --out" in error
     with pytest.raises(UserError, match="the study is damaged"):
         Study(broken)
     assert broken.read_bytes() == before and not out.exists()
