@@ -165,7 +165,7 @@ def _factory(name: str) -> Factory:
             ) from error
     elif is_target(name):
         loaded = load_target(name)
-        if not _may_be_simulator(loaded):
+        if callable(loaded) and not _may_be_simulator(loaded):
             raise ValueError(
                 f"environment {name!r} must name a class derived from simulators.Environment, a Python "
                 "function that returns one, or one itself; nothing else is called"

@@ -34,8 +34,8 @@ def study(tmp_path):
                     "scenario": scenario.model_dump(mode="json"),
                 }
             )  # fmt: skip
-            if optimum:
-                store.set_world("all", WorldRecord(None, {}, StoredOptimum(optimum, None, 0.0, [0.0, 0.0])))
+            known = StoredOptimum(optimum, None, 0.0, [0.0, 0.0]) if optimum else None
+            store.set_world("all", WorldRecord(None, {}, known))
             for trial, x in enumerate(policies, start=1):
                 value = float(environment.expected([x]).sum())
                 store.add(
