@@ -8,10 +8,10 @@ It takes a fifth of the time that their text takes; nothing is ever read by `mar
 
 from __future__ import annotations
 
-import marshal
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
+from marshal import dumps
 from typing import Any
 
 Row = tuple[Any, ...]
@@ -55,7 +55,7 @@ class DamagedRow(ValueError):
 
 def checksum(table: str, row: Row) -> int:
     """The checksum of a row, as SQLite gives its values back."""
-    return zlib.crc32(marshal.dumps(row, FORMAT), zlib.crc32(table.encode()))
+    return zlib.crc32(dumps(row, FORMAT), zlib.crc32(table.encode()))
 
 
 def sealed(table: str, row: Sequence[Any]) -> Row:
@@ -76,7 +76,7 @@ def rows(connection: sqlite3.Connection, table: str, tail: str = "", values: Row
     """The rows of a table without their checksums, which are checked: DamagedRow at the first bad one."""
     columns = COLUMNS[table]
     found = connection.execute(f"SELECT {', '.join(columns)}, checksum FROM {table}{tail}", values)
-    crc, dumps, start = zlib.crc32, marshal.dumps, zlib.crc32(table.encode())
+    crc, start = zlib.crc32, zlib.crc32(table.encode())
     for sealed_row in found:
         row = sealed_row[:-1]
         if crc(dumps(row, FORMAT), start) != sealed_row[-1]:  # `checksum`, for 100,000 rows
