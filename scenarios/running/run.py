@@ -188,8 +188,9 @@ class Run:
                 inputs = before
         else:
             meta = {"created": now, "versions": packages, "environment": facts._asdict()}
-        store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
+        # The run first: a study that says what it is about has one, wherever a kill comes between.
         store.log_run({"began": now, "versions": packages, "inputs": inputs, "accepted": accepted})
+        store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
         return facts
 
     def _learn_worlds(self) -> dict[str, WorldRecord]:

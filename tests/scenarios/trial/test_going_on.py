@@ -16,6 +16,7 @@ from scenarios import UserError, load, run
 from scenarios.study import inputs
 from scenarios.study.checksums import seal_all
 from scenarios.study.info import CAP, plain_info, read_info
+from scenarios.study.store import Store
 from scenarios.study.study import Study
 
 LEARNING = """
@@ -174,3 +175,23 @@ def test_an_agent_refuses_what_another_kind_of_agent_learned():
         other.recall(agent.learned)
     with pytest.raises(ValueError, match="nothing that was learned"):
         Learned.from_dict({"family": "rbf"})
+
+
+@pytest.mark.parametrize("after", ["log_run", "set_meta"])
+def test_a_run_that_is_killed_while_it_begins_leaves_a_study_that_can_begin_again(
+    after, scenario, tmp_path, monkeypatch
+):
+    original = getattr(Store, after)
+
+    def killed(self, *values):
+        original(self, *values)
+        self.paid = True  # so that the file stays, as after a kill
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, after, killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(load(scenario), out=tmp_path / "s.sqlite")
+    monkeypatch.undo()
+    assert (tmp_path / "s.sqlite").exists()
+    study = run(load(scenario), out=tmp_path / "s.sqlite", resume=True)
+    assert len(study.rounds()) == 36 and len(study.runs) == 2
