@@ -43,7 +43,8 @@ def send(address, key, todo, rounds, queue):
             total = sum(outcomes)
             record = StoredRound(
                 trial, agent, t, policy, None, outcomes, noise_variance=[1e-5] * 5, objective=total,
-                expected=total, expected_outcomes=outcomes, regret=total, seconds=1e-3, step_seconds=1e-2, status="ok", error="",
+                expected=total, expected_outcomes=outcomes, regret=total, seconds=1e-3, step_seconds=1e-2,
+                status="ok", error="",
             )  # fmt: skip
             start = time.perf_counter()
             sink.put(record)
