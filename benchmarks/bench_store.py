@@ -67,6 +67,7 @@ def send(address, key, todo, rounds, queue):
                 row=None,
                 expected_outcomes=outcomes,
                 held_out=None,
+                tried=0,
                 expected=1.0,
                 simple_regret=0.5,
             )  # fmt: skip
