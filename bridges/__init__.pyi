@@ -18,7 +18,6 @@ from .feedback import is_general as is_general
 from .feedback import search_space as search_space
 from .loop import Loop as Loop
 from .loop import Parted as Parted
-from .loop import Round as Round
 from .loop import moment as moment
 from .optimum import Optimum as Optimum
 from .optimum import find_optimum as find_optimum
@@ -26,6 +25,7 @@ from .priors.outcomes import PriorOutcomes as PriorOutcomes
 from .priors.outcomes import prior_outcomes as prior_outcomes
 from .priors.priors import known_prior as known_prior
 from .priors.priors import learn_prior as learn_prior
+from .round import Round as Round
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence
 from .steps import Steps as Steps

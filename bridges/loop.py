@@ -3,15 +3,16 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from bridges.composing import composed, watched_failures
 from bridges.feedback import observation, search_space
 from bridges.optimum import Optimum, find_optimum
+from bridges.round import Round
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Steps, Taken
 from optimizer.agents.agent import Agent, Recommendation
@@ -23,69 +24,6 @@ from simulators.contract.observed import as_values, checked
 from simulators.contract.process_state import kept_process_state, seeded_globals
 
 log = logging.getLogger("policyloop")
-
-Status = Literal["ok", "partial", "failed", "lost"]
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """What happened in one round.
-
-    Attributes
-    ----------
-    round : int
-        From 1.
-    policy : ndarray of shape (d,)
-        The policy's entries.
-    row : int or None
-        Its candidate row in a finite policy space.
-    outcomes : ndarray of shape (J,)
-        Observed outcomes; nan where a group is missing, all nan if the round failed.
-    noise_variance : ndarray of shape (J,) or None
-        Variance of each observation, where the environment states it.
-    objective : float
-        Observed composed value; nan unless every group was observed.
-    expected : float
-        Noise-free composed value; nan where unknown.
-    expected_outcomes : ndarray of shape (J,) or None
-        Noise-free outcomes, where known.
-    regret : float
-        Instantaneous regret, noise-free, not negative at an optimum; nan where unknown. In a living world
-        against the best policy of the moment.
-    seconds : float
-        Wall time of the agent's ask and tell; in a batch its share of the ask, and with the round that ends
-        last the time to tell all of them.
-    step_seconds : float
-        Wall time of the environment's step.
-    status : {"ok", "partial", "failed", "lost"}
-        All groups observed, some, or none: "failed" where that is the policy's doing, "lost" where the step
-        was stopped at a limit or its process was killed.
-    error : str
-        Why nothing was observed.
-    info : mapping
-        What the simulator says of its step besides (`Outcomes.info`).
-    """
-
-    round: int
-    policy: Array
-    row: int | None
-    outcomes: Array
-    noise_variance: Array | None
-    objective: float
-    expected: float
-    expected_outcomes: Array | None
-    regret: float
-    seconds: float
-    step_seconds: float
-    status: Status
-    error: str = ""
-    info: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def asked(self) -> Any:
-        """The policy as agents and environments speak of it: its row in a finite space, else its entries."""
-        return self.policy if self.row is None else self.row
-
 
 SAME = 1e-6
 """How far two policies may differ, as a share of their entries, and be the same on another run."""

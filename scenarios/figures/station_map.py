@@ -77,7 +77,8 @@ def _view(study: Study) -> View | None:
     learned, history = study.world(trial), study.history(trial, label)
     if learned is None or not history:
         return None
-    environment, agent = replay(study.scenario, trial, label, learned, history)
+    states = [one for one in study.details("learned") if (one.trial, one.agent) == (trial, label)]
+    environment, agent = replay(study.scenario, trial, label, learned, history, states)
     space = environment.policy_space
     rows = np.arange(space.size or 0)
     queries = np.array([one.row for one in history])

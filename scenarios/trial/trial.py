@@ -70,10 +70,9 @@ def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
     # Several threads are slower at these sizes, and change the last bits.
     with threadpool_limits(1), world.steps(children) as steps:
         loop = world.loop(label, learned, steps)
-        known = {one.round: Learned.from_dict(one.value) for one in past.learned}
         history = [stored.as_round() for stored in past.rounds]
         try:
-            for one in loop.run(scenario.rounds, history, known, compare):
+            for one in loop.run(scenario.rounds, history, _by_round(past.learned), compare):
                 for record in _records(trial, loop, one):
                     sink.put(record)
                 if scenario.stop_at_failure and one.status in NOTHING:
@@ -106,13 +105,26 @@ def _records(trial: Trial, loop: bridges.Loop, one: bridges.Round) -> Iterator[R
         yield Detail(*whose, t, "learned", learned.to_dict())
 
 
+def _by_round(learned: Sequence[Detail]) -> dict[int, Learned]:
+    """What an agent had learned, by the rounds after which it had."""
+    return {one.round: Learned.from_dict(one.value) for one in learned}
+
+
 def replay(
-    scenario: Scenario, trial: int, label: str, learned: WorldRecord, history: Sequence[StoredRound]
+    scenario: Scenario,
+    trial: int,
+    label: str,
+    learned: WorldRecord,
+    history: Sequence[StoredRound],
+    states: Sequence[Detail] = (),
 ) -> tuple[Environment, optimizer.Agent]:
-    """The environment and the agent of a trial as they are after its stored rounds."""
+    """The environment and the agent of a trial as they are after its stored rounds.
+
+    With the stored states of what it had learned, it does not learn again.
+    """
     with threadpool_limits(1):
         loop = World.of(scenario, trial).loop(label, learned)
-        for _ in loop.run(len(history), history=[stored.as_round() for stored in history]):
+        for _ in loop.run(len(history), [stored.as_round() for stored in history], _by_round(states)):
             pass
     agent = loop.agent.agent if isinstance(loop.agent, Confirming) else loop.agent
     return loop.environment, agent
