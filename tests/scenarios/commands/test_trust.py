@@ -217,3 +217,13 @@ def test_without_a_terminal_nobody_is_asked(strange):
     assert done.returncode == 2 and "--trust" in done.stderr and done.stderr.count("\n") == 1
     with pytest.raises(UserError, match="ponds.py:Pond"):
         trust.refuse_strange_code(load("ponds.toml"), trust=False)
+
+
+def test_weights_and_what_is_added_to_them_are_stored_apart(monkeypatch):
+    environment = simulators.make("valley")
+    composed = lambda outcomes, policies: np.asarray(outcomes) @ np.array([2.0, -3.0]) + 7.0  # noqa: E731
+    monkeypatch.setattr(type(environment), "compose", staticmethod(composed))
+    monkeypatch.setattr(
+        type(environment), "weights", staticmethod(lambda policies: np.tile([2.0, -3.0], (len(policies), 1)))
+    )
+    assert facts_of(environment).composition == {"weights": [2.0, -3.0], "offset": 7.0}

@@ -13,6 +13,7 @@ from studies import assert_same, valley_study
 from scenarios import UserError, load, run
 from scenarios.study.checksums import seal_all
 from scenarios.study.repairing import repair
+from scenarios.study.soundness import first_gap
 from scenarios.study.study import Study
 
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bench_damage.py"))
@@ -118,3 +119,11 @@ def test_nothing_of_a_damaged_file_is_read_that_was_not_written(tmp_path):
         for copy in copies
     ]
     assert set(found) == {"noticed", "harmless"} and found.count("noticed") > 100
+
+
+@pytest.mark.parametrize(
+    ("rounds", "batch", "gap"),
+    [({1, 2, 3, 5, 6}, 3, None), ({1, 3, 4}, 3, 2), ({1, 2, 3}, 1, None), ({1, 3}, 1, 2), ({2}, 4, None)],
+)
+def test_of_the_last_batch_any_round_may_be_missing_and_of_those_before_none(rounds, batch, gap):
+    assert first_gap(rounds, batch) == gap
