@@ -68,7 +68,7 @@ class RandomNumbers:
     @contextmanager
     def used(self, seed: int | None = None) -> Iterator[None]:
         """Let them be the process's own inside, begun anew with a seed below 2**32 if there is one."""
-        python, numpy = random.getstate(), _global.get_bit_generator()
+        before = _entered()
         _global.set_bit_generator(self._numpy)
         if seed is not None:
             _seed_numpy(seed)
@@ -81,8 +81,33 @@ class RandomNumbers:
             yield
         finally:
             self._python = random.getstate()
+            python, numpy = _left(before)
             random.setstate(python)
             _global.set_bit_generator(numpy)
+
+
+_lock = threading.Lock()
+_depth = 0
+_outside: tuple[Any, Any] = random.getstate(), _global.get_bit_generator()
+
+
+def _entered() -> tuple[Any, Any]:
+    """The numbers of before, to be put back by whoever leaves."""
+    global _depth, _outside
+    with _lock:
+        now = random.getstate(), _global.get_bit_generator()
+        if _depth == 0:
+            _outside = now
+        _depth += 1
+        return now
+
+
+def _left(before: tuple[Any, Any]) -> tuple[Any, Any]:
+    """What to put back: by the last to leave the process's own, since threads do not leave in turn."""
+    global _depth
+    with _lock:
+        _depth -= 1
+        return before if _depth else _outside
 
 
 _spare: list[RandomNumbers] = []

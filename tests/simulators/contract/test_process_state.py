@@ -124,6 +124,23 @@ def test_global_random_numbers_are_those_of_the_seed_and_the_others_go_on():
     assert outside == numbers()
 
 
+def test_models_in_threads_that_do_not_end_in_turn_leave_the_process_its_own_numbers():
+    random.seed(3)
+    np.random.seed(3)  # noqa: NPY002
+    expected = numbers()
+    for _ in range(2):
+        random.seed(3)
+        np.random.seed(3)  # noqa: NPY002
+        first, second = seeded_globals(7), seeded_globals(8)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        second.__exit__(None, None, None)
+        with seeded_globals(9):
+            numbers()
+        assert numbers() == expected
+
+
 def test_a_models_global_numbers_go_on_where_it_left_them():
     own, seen = RandomNumbers(), []
     for seed in (5, None, None):
