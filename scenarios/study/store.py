@@ -53,6 +53,7 @@ class WriterLock:
     def __init__(self, study: Path) -> None:
         self._path = study.with_name(study.name + ".lock")
         self._owner = os.getpid()
+        self._held: int | None = None
         try:
             self._connection = self._acquire()
         except (sqlite3.OperationalError, OSError) as error:
@@ -64,8 +65,9 @@ class WriterLock:
 
     def _acquire(self) -> sqlite3.Connection:
         while True:
-            self._path.touch()
-            before = self._inode()
+            # Held open as long as the lock: the number of its inode names no other file until then. To close
+            # it would give the system's locks of this process away.
+            held = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o644)
             connection = sqlite3.connect(
                 self._path, timeout=self.PATIENCE, isolation_level=None, check_same_thread=False
             )
@@ -74,10 +76,13 @@ class WriterLock:
                 connection.execute("BEGIN EXCLUSIVE")
             except sqlite3.Error:
                 connection.close()
+                os.close(held)
                 raise
-            if before is not None and self._inode() == before:
+            if self._inode() == os.fstat(held).st_ino:
+                self._held = held
                 return connection
             connection.close()  # its last owner has removed it in between: take the lock of a new one
+            os.close(held)
 
     def _inode(self) -> int | None:
         """Which file the path names now, None where there is none."""
@@ -87,9 +92,11 @@ class WriterLock:
 
     def release(self) -> None:
         """Give the right back and remove the file; without effect in a copy of the process, after a fork."""
-        if os.getpid() == self._owner:
+        if os.getpid() == self._owner and self._held is not None:
             self._path.unlink(missing_ok=True)
             self._connection.close()
+            os.close(self._held)
+            self._held = None  # the number may be another file's from now on
 
 
 class Store:

@@ -141,6 +141,9 @@ def test_a_copy_of_the_writer_does_not_give_its_right_away(tmp_path):
     assert (tmp_path / "s.sqlite.lock").exists()
     lock.release()
     assert not (tmp_path / "s.sqlite.lock").exists()
+    with open(tmp_path / "other", "w") as other:
+        lock.release()  # a second time it closes nobody else's file
+        other.write("x")
 
 
 def test_the_right_to_write_goes_to_one_of_many_that_wait_for_it(tmp_path):
