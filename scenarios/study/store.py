@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
@@ -50,12 +50,21 @@ class WriterLock:
     PATIENCE = 3.0
     """Seconds to wait for a writer that ends: one that was killed needs a moment to give its memory back."""
 
+    _taken: ClassVar[set[tuple[int, Path]]] = set()  # by this process, or about to be; forks take none over
+    _changed: ClassVar[threading.Condition] = threading.Condition()
+
     def __init__(self, study: Path) -> None:
         self._path = study.with_name(study.name + ".lock")
         self._owner = os.getpid()
+        self._key = self._owner, self._path.absolute()
         self._held: int | None = None
         try:
-            self._connection = self._acquire()
+            self._reserve()
+            try:
+                self._connection = self._acquire()
+            except BaseException:
+                self._give_back()
+                raise
         except (sqlite3.OperationalError, OSError) as error:
             if "locked" in str(error):
                 raise UserError(
@@ -63,10 +72,22 @@ class WriterLock:
                 ) from None
             raise UserError(f"{study}: its folder cannot be written to ({on_one_line(error)})") from error
 
+    def _reserve(self) -> None:
+        """Wait for whoever has the lock in this process: to open the file beside it would end its lock."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._key not in self._taken, self.PATIENCE):
+                raise sqlite3.OperationalError("locked by this process")
+            self._taken.add(self._key)
+
+    def _give_back(self) -> None:
+        with self._changed:
+            self._taken.discard(self._key)
+            self._changed.notify_all()
+
     def _acquire(self) -> sqlite3.Connection:
         while True:
             # Held open as long as the lock: the number of its inode names no other file until then. To close
-            # it would give the system's locks of this process away.
+            # it gives the system's locks of this process on it away, which it has none of before.
             held = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o644)
             connection = sqlite3.connect(
                 self._path, timeout=self.PATIENCE, isolation_level=None, check_same_thread=False
@@ -97,6 +118,7 @@ class WriterLock:
             self._connection.close()
             os.close(self._held)
             self._held = None  # the number may be another file's from now on
+            self._give_back()
 
 
 class Store:

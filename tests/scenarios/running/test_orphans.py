@@ -9,7 +9,7 @@ import psutil
 import pytest
 from studies import eventually, start
 
-from scenarios import load
+from scenarios import UserError, load
 from scenarios.study.store import WriterLock
 from scenarios.study.study import Study
 from scenarios.trial.step_process import StepProcesses
@@ -144,6 +144,23 @@ def test_a_copy_of_the_writer_does_not_give_its_right_away(tmp_path):
     with open(tmp_path / "other", "w") as other:
         lock.release()  # a second time it closes nobody else's file
         other.write("x")
+
+
+def test_to_ask_again_in_the_same_process_does_not_give_the_right_away(tmp_path, monkeypatch):
+    monkeypatch.setattr(WriterLock, "PATIENCE", 0.1)
+    lock = WriterLock(tmp_path / "s.sqlite")
+    with pytest.raises(UserError, match="another policyloop"):
+        WriterLock(tmp_path / "s.sqlite")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        with suppress(UserError):
+            WriterLock(tmp_path / "s.sqlite")
+            code = 2
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    lock.release()
+    WriterLock(tmp_path / "s.sqlite").release()
 
 
 def test_the_right_to_write_goes_to_one_of_many_that_wait_for_it(tmp_path):
