@@ -54,7 +54,8 @@ def composed(search: Search, drawn: Array, policies: Policies) -> Array:
     if (excess == 0).all(axis=1).any():
         return np.where((excess == 0).all(axis=1), values, -np.inf).astype(float)
     spread = np.std(search.limits.limits.values(drawn), axis=0)
-    return np.negative((excess / np.where(spread > 0, spread, 1.0)).sum(axis=1))
+    broken: Array = (excess / np.where(spread > 0, spread, 1.0)).sum(axis=1)
+    return -broken
 
 
 def _policies(search: Search, rng: np.random.Generator) -> Policies:

@@ -157,10 +157,10 @@ class Belief:
         """Largest standard deviation of the objective at policies before any observation."""
         assert self.prior is not None
         means = np.stack([prior_mean_at(mean, policies) for mean in self.prior.means], axis=1)
-        variances = self._prior_variances(policies, time)
+        variances = self.prior_variances(policies, time)
         return float(np.sqrt(np.fmax.reduce(self.composition.moments(means, variances, policies).variance)))
 
-    def _prior_variances(self, policies: Policies, time: float | None) -> Array:
+    def prior_variances(self, policies: Policies, time: float | None) -> Array:
         """Variances of the groups (n, J) before any observation."""
         assert self.prior is not None
         features = self.features(policies, time)

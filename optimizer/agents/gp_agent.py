@@ -83,6 +83,7 @@ class GPAgent(Agent):
         acquisition: str,
     ) -> None:
         super().__init__(name, space, composition.sign, settings.seed)
+        self.settings = settings
         self._ranges, self._composed = settings.outcome_range, composition
         self.feedback = feedback
         self.acquisition = ACQUISITIONS[acquisition]
@@ -224,7 +225,7 @@ class GPAgent(Agent):
     ) -> Search:
         """The search of a round on a posterior."""
         return Search(
-            self.space,
+            self.settings.within or self.space,
             model,
             lambda: self.observed,
             beta,
@@ -234,6 +235,12 @@ class GPAgent(Agent):
             taken,
             caution,
             None if self._limits is None else LimitChance(model, self._limits),
+        )
+
+    def search(self) -> Search:
+        """A search for a policy on what is believed now."""
+        return self._search(
+            self.belief.at(self._now), 0.0, self.rng, self.belief.caution(self._now, RECOMMENDED)
         )
 
     def _time(self, context: Any) -> float | None:

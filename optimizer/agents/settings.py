@@ -51,6 +51,9 @@ class AgentSettings:
         told their values beside the objective, and models each.
     limit_probability : float, default 0.95
         The probability of keeping all of them from which a policy is recommended.
+    within : SearchSpace, optional
+        The part of the space, with the same entries, in which policies are looked for; what is told may lie
+        outside it. The whole space unless given.
     storage : RowStorage, optional
         How the posterior over a large candidate set is stored: exact unless given.
     """
@@ -69,6 +72,7 @@ class AgentSettings:
     outcome_range: Array | None = None
     limits: OutcomeLimits | None = None
     limit_probability: float = 0.95
+    within: SearchSpace | None = None
     storage: RowStorage | None = None
 
     def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:

@@ -5,8 +5,8 @@ or a known function. The posterior of the groups makes it a probability, and tha
 what is asked for (Gardner et al. 2014 multiply it with expected improvement).
 
 Notation: m_k and s_k are the mean and the standard deviation of a linear v_k, a = (low - m) / s and
-b = (high - m) / s. Where no group is in two limits, log P = sum_k log(Phi(b_k) - Phi(a_k)). Else P is the mean
-over samples of the groups, each limit rounded off over `SMOOTH` s_k, so that it has slopes.
+b = (high - m) / s. Where no group is in two limits, log P = sum_k log(Phi(b_k) - Phi(a_k)). Else P is the
+mean over samples of the groups, each limit rounded off over `SMOOTH` s_k, so that it has slopes.
 """
 
 from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ class OutcomeLimits:
         functions: Sequence[Function | None] | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        self.A = np.array(weights, dtype=float)
+        self.A: Array = np.array(weights, dtype=float)
         if self.A.ndim != 2:
             raise ValueError(f"weights must have shape (K, J), not {self.A.shape}")
         K = len(self.A)
@@ -84,7 +84,7 @@ class OutcomeLimits:
             k = int(np.flatnonzero(self.low > self.high)[0])
             raise ValueError(f"limit {k + 1} asks for at least {self.low[k]:g} and at most {self.high[k]:g}")
         self.functions = list(functions or [None] * K)
-        self.names = list(names or [f"limit {k + 1}" for k in range(K)])
+        self.names: list[str] = list(names or [f"limit {k + 1}" for k in range(K)])
         for k, row in enumerate(self.A):
             if self.functions[k] is None and not row.any():
                 raise ValueError(f"{self.names[k]} is of no group")
@@ -96,12 +96,12 @@ class OutcomeLimits:
 
     def __len__(self) -> int:
         """K."""
-        return int(self.A.shape[0])
+        return len(self.low)
 
     @property
     def groups(self) -> int:
         """J."""
-        return self.A.shape[1]
+        return int(self.A.shape[1])
 
     @cached_property
     def independent(self) -> bool:

@@ -152,8 +152,8 @@ class CVaR(ReadyComposition):
     def shares(self, groups: int) -> Array:
         """The weight of the worst group, of the second worst, .. (J,)."""
         many = (1 - self.level) * groups
-        weights: Array = np.clip(many - np.arange(groups), 0.0, 1.0)
-        return weights / weights.sum()
+        weights: Array = np.clip(many - np.arange(groups), 0.0, 1.0) / many
+        return weights
 
     def __call__(self, outcomes: Array) -> Array:
         """The weighted mean of the worst."""
