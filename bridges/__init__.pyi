@@ -21,10 +21,15 @@ from .loop import Parted as Parted
 from .loop import moment as moment
 from .optimum import Optimum as Optimum
 from .optimum import find_optimum as find_optimum
+from .optimum import find_worst as find_worst
+from .optimum import regret as regret
 from .priors.outcomes import PriorOutcomes as PriorOutcomes
 from .priors.outcomes import prior_outcomes as prior_outcomes
 from .priors.priors import known_prior as known_prior
 from .priors.priors import learn_prior as learn_prior
+from .reframed import ReframedEnvironment as ReframedEnvironment
+from .reframed import Reweighing as Reweighing
+from .reframed import outcome_limits as outcome_limits
 from .round import Round as Round
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence

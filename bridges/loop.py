@@ -11,7 +11,7 @@ import numpy as np
 
 from bridges.composing import composed, watched_failures
 from bridges.feedback import observation, search_space
-from bridges.optimum import Optimum, find_optimum
+from bridges.optimum import Optimum, find_optimum, regret
 from bridges.round import Round
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Steps, Taken
@@ -57,6 +57,8 @@ class Loop:
     optimum : Optimum, optional
         x*, against which regret is charged; without it regret is nan. A living world has another one in every
         round, and is searched for it.
+    worst : float, default nan
+        The objective with which a round that breaks a limit on outcomes is charged.
     parallel : int, default 1
         Rounds that the agent is asked for together, before it is told any of them.
     steps : Steps, optional
@@ -81,6 +83,7 @@ class Loop:
         *,
         design: Policies | None = None,
         optimum: Optimum | None = None,
+        worst: float = float("nan"),
         parallel: int = 1,
         steps: Steps | None = None,
     ) -> None:
@@ -92,7 +95,7 @@ class Loop:
         self.agent = agent
         self.seed = seed
         self.design = design
-        self.optimum = optimum
+        self.optimum, self.worst = optimum, worst
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
         self.learned: tuple[int, Learned] | None = None
@@ -267,7 +270,7 @@ class Loop:
         outcomes, objective, error = self._judge(taken.outcomes, policy, self._noise(t))
         missing = np.isnan(outcomes.values)
         gone = isinstance(taken.outcomes, StepLost | MemoryError)
-        space, sign = self.environment.policy_space, self.environment.sign
+        space = self.environment.policy_space
         return Round(
             round=t,
             policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
@@ -277,7 +280,9 @@ class Loop:
             objective=objective,
             expected=expected[0],
             expected_outcomes=expected[1],
-            regret=float("nan") if optimum is None else sign * (optimum.value - expected[0]),
+            regret=float("nan")
+            if optimum is None
+            else regret(self.environment, optimum, self.worst, *expected),
             seconds=seconds,
             step_seconds=taken.seconds,
             status=("lost" if gone else "failed") if missing.all() else "partial" if missing.any() else "ok",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.arrays import Array, Policies
+from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.prior.learned import Learned
 from optimizer.space.search_space import SearchSpace
 
@@ -65,10 +66,13 @@ class Agent(ABC):
         As known to `make_agent`.
     feedback : {"decomposed", "aggregate"}
         Whether `tell` takes every group's outcome (n, J), or the composed value (n,).
+    beside : OutcomeLimits or None
+        Limits whose values an agent with aggregate feedback is told beside the composed value, (n, 1 + K).
     """
 
     name: str
     feedback: Feedback = "aggregate"
+    beside: OutcomeLimits | None = None
 
     def __init__(self, name: str, space: SearchSpace, sign: float, seed: int) -> None:
         self.name = name

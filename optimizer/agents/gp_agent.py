@@ -94,6 +94,7 @@ class GPAgent(Agent):
             if settings.prior is not None and (settings.kernel == "composed" or self._limits):
                 groups = composed_of(name, composition, settings)
             composition = composition.own(0 if self._limits is None else len(self._limits))
+            self.beside = settings.limits
             self._limits = self._limits and self._limits.of_values()
         elif isinstance(composition, GeneralComposition):
             inside_beta = composition.groups
@@ -159,6 +160,8 @@ class GPAgent(Agent):
         Y = as_observations(observations, len(policies), self.composition.groups)
         told = Told(policies, Y, self.belief.noise(policies, Y, noise_variance), self._now)
         complete = np.isfinite(Y).all(axis=1)
+        if self._limits is not None:
+            complete &= self._limits.kept(Y)  # what breaks them is not the best
         objective = self.composition.unsigned(Y[complete], policies[complete])
         # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}. Where it cannot be, nothing has changed.
         self.belief.observe(told)

@@ -16,6 +16,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from optimizer.composition.ready import READY
 from scenarios.declaration.schema import Scenario
 from simulators.contract.registry import plugins
 from simulators.contract.targets import is_target
@@ -47,6 +48,9 @@ def code_of(scenario: Scenario) -> list[Code]:
         found.append(_target(environment.name))
     if environment.name in BRIDGES:
         found.append(_started(environment.name, environment.options))
+    limits = [limit.function for limit in scenario.limits if limit.function is not None]
+    named = [] if scenario.objective.partition(":")[0] in READY else [scenario.objective]
+    found += [_target(text) for text in [*named, *limits] if is_target(text)]
     for options in _options(scenario):
         found += [_target(text) for text in _texts(options) if _may_name_code(text)]
     return list({one.named: one for one in found}.values())

@@ -46,6 +46,10 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
             found["environment"]["options"] = options
     if isinstance(data.get("agents"), list):
         found["agents"] = [_agent(entry, folder) for entry in data["agents"]]
+    if "objective" in data:
+        found["objective"] = _placed(data["objective"], folder)
+    if isinstance(data.get("limits"), list):
+        found["limits"] = [_placed(entry, folder) for entry in data["limits"]]
     return found
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_answers(answers: Sequence[Answer], console: Console) -> None:
-    """Print what a question is answered with: one table, or a row a trial where each has a world of its own."""
+    """Print what a question is answered with; a row a trial where each has a world of its own."""
     if len(answers) == 1:
         print_answer(answers[0], console)
         return
@@ -35,8 +35,8 @@ def print_answer(answer: Answer, console: Console) -> None:
     if answer.current is not None:
         columns["current practice"] = answer.current
     table = Table(
-        title=f"{answer.question}\nfrom {answer.rounds} rounds of {', '.join(answer.agents)}; predictions with "
-        "95 % credible intervals",
+        title=f"{answer.question}\nfrom {answer.rounds} rounds of {', '.join(answer.agents)}; predictions "
+        "with 95 % credible intervals",
         title_justify="left",
         title_style="bold",
     )

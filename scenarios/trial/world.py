@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -145,6 +146,15 @@ class World:
             found = bridges.find_optimum(self.environment, seed=bridges.as_int(seed))
         return None if found is None else StoredOptimum.of(found)
 
+    @cached_property
+    def worst(self) -> float:
+        """The objective of its worst policy within the limits; nan without limits."""
+        if not self.environment.limits:
+            return math.nan
+        seed = bridges.seed_sequence(self.scenario.seed, self._seeded, "optimum")
+        with threadpool_limits(1):
+            return bridges.find_worst(self.environment, seed=bridges.as_int(seed))
+
     @property
     def _seeded(self) -> int:
         # A world that all trials share has seeds of its own, those of "trial 0".
@@ -164,6 +174,7 @@ class World:
             bridges.seed_sequence(scenario.seed, trial, "noise"),
             design=bridges.initial_design(environment, first, design),
             optimum=learned.optimum and learned.optimum.as_optimum(),
+            worst=self.worst if learned.optimum else math.nan,
             parallel=scenario.batch,
             steps=steps,
         )
