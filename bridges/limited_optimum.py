@@ -16,38 +16,59 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from optimizer.arrays import Array, Policies
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.space.bounded_space import BoundedSpace
+from optimizer.space.feasible_gradient import feasible_differences
 from optimizer.space.search_space import SearchSpace
 
-POINTS, STARTS = 4096, 12
+POINTS, STARTS = 4096, 4
+"""Random policies evaluated, and the best of them from which SLSQP starts."""
 STEEP = 10.0
 HALVINGS = 60
+REMEMBERED = 3
+
+
+class NoneKept(ValueError):
+    """No policy was found that keeps the limits; `nearest` is the one that breaks them least."""
+
+    def __init__(self, nearest: Any) -> None:
+        super().__init__("no policy was found that keeps the limits")
+        self.nearest = nearest
+
+
 NONE_KEPT = -1e300
 
 Value = Callable[[Policies], Array]
 
 
 def best_within(
-    space: SearchSpace, value: Value, outcomes: Value, limits: OutcomeLimits, seed: int
-) -> Any | None:
+    space: SearchSpace,
+    compose: Callable[[Array, Policies], Array],
+    expected: Value,
+    limits: OutcomeLimits,
+    seed: int,
+) -> Any:
     """The policy (d,), or the row, with the highest value among those that keep the limits.
 
     Parameters
     ----------
     space : SearchSpace
-    value : callable
-        Of policies, (n,), to be maximised.
-    outcomes : callable
+    compose : callable
+        Values (n,), to be maximised, of outcomes (n, J) and policies.
+    expected : callable
         Noise-free outcomes (n, J) of policies.
     limits : OutcomeLimits
     seed : int
         Of the random starts.
 
-    Returns
-    -------
-    policy, or None
-        None where none was found that keeps them.
+    Raises
+    ------
+    NoneKept
+        None was found that keeps them.
     """
-    rng = np.random.default_rng(seed)
+    rng, outcomes = np.random.default_rng(seed), remembered(expected)
+
+    def value(policies: Policies) -> Array:
+        return compose(outcomes(policies), policies)
+
     if space.finite:
 
         def of_those(policies: Policies) -> Array:
@@ -55,12 +76,14 @@ def best_within(
             return values
 
         row, best = space.maximise(of_those)
-        return None if best <= NONE_KEPT else row
+        if best <= NONE_KEPT:
+            raise NoneKept(space.maximise(lambda rows: -limits.excess(outcomes(rows)).sum(axis=1))[0])
+        return row
     seen = space.sample(POINTS, rng)
     values, reached = value(seen), outcomes(seen)
     known = np.isfinite(values) & np.isfinite(reached).all(axis=1)
     if not known.any():
-        return None
+        raise NoneKept(seen[0])
     spread = np.nan_to_num(limits.values(reached[known]).std(axis=0))
     scale = np.where(spread > 0, spread, 1.0)
     price = STEEP * (float(np.ptp(values[known])) or 1.0)
@@ -79,7 +102,9 @@ def best_within(
     at = np.array(candidates)
     at = at[space.contains(at)]
     keeps = limits.kept(outcomes(at))
-    return at[keeps][np.nanargmax(value(at[keeps]))] if keeps.any() else None
+    if not keeps.any():
+        raise NoneKept(at[np.argmin((limits.excess(outcomes(at)) / scale).sum(axis=1))])
+    return at[keeps][np.nanargmax(value(at[keeps]))]
 
 
 def _refined(
@@ -92,12 +117,28 @@ def _refined(
     unit: float,
 ) -> Array:
     """Where SLSQP ends from a start."""
+    every = range(len(limits))
+    sides = [(k, 1.0, float(limits.high[k])) for k in every if np.isfinite(limits.high[k])]
+    sides += [(k, -1.0, float(limits.low[k])) for k in every if np.isfinite(limits.low[k])]
 
-    def room(x: Array) -> Array:
-        v = limits.values(outcomes(x[None]))[0]
-        sides = np.concatenate([(limits.high - v) / scale, (v - limits.low) / scale])
-        finite: Array = sides[np.isfinite(np.concatenate([limits.high, limits.low]))]
-        return finite
+    def room(k: int, sign: float, end: float) -> dict[str, Any]:
+        """What is left to one side of a limit, with its gradient."""
+
+        def left(X: Array) -> Array:
+            return np.asarray(sign * (end - limits.values(outcomes(X))[:, k]) / scale[k])
+
+        both = feasible_differences(space.polytope, left)
+        return {
+            "type": "ineq",
+            "fun": lambda x: both(x[None])[0][0],
+            "jac": lambda x: both(x[None])[1][0],
+        }
+
+    objective = feasible_differences(space.polytope, lambda X: -value(X) / unit)
+
+    def objective_and_gradient(x: Array) -> tuple[float, Array]:
+        values, gradients = objective(x[None])
+        return float(values[0]), gradients[0]
 
     rows = space.constraint_rows()
     linear = []
@@ -106,15 +147,31 @@ def _refined(
         linear = [LinearConstraint(matrix, low, high)]
     with np.errstate(all="ignore"):
         end = minimize(
-            lambda x: -float(value(x[None])[0]) / unit,
+            objective_and_gradient,
             start,
+            jac=True,
             method="SLSQP",
             bounds=Bounds(space.lower, space.upper),
-            constraints=[{"type": "ineq", "fun": room}, *linear],
-            options={"maxiter": 200, "ftol": 1e-12},
+            constraints=[*(room(*side) for side in sides), *linear],
+            options={"maxiter": 50, "ftol": 1e-12},
         ).x
     found: Array = np.clip(end, space.lower, space.upper)
     return found if np.isfinite(found).all() and space.contains(found[None])[0] else start
+
+
+def remembered(expected: Value) -> Value:
+    """The same outcomes, without computing those of the last policies again: several ask for them."""
+    last: dict[bytes, Array] = {}
+
+    def outcomes(policies: Policies) -> Array:
+        key = np.ascontiguousarray(policies).tobytes()
+        if key not in last:
+            while len(last) >= REMEMBERED:
+                del last[next(iter(last))]
+            last[key] = expected(policies)
+        return last[key]
+
+    return outcomes
 
 
 def _drawn_in(end: Array, starts: Array, outcomes: Value, limits: OutcomeLimits) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bridges.composing import known_outcomes, nan_where_it_fails
 from bridges.feedback import search_space
-from bridges.limited_optimum import best_within
+from bridges.limited_optimum import NoneKept, best_within
 from bridges.reframed import outcome_limits
 from optimizer.arrays import Array
 from optimizer.space.bounded_space import BoundedSpace
@@ -107,9 +107,23 @@ def _search(environment: Environment, seed: int, direction: float = 1.0) -> Opti
     except NotImplementedError:
         return None
     if limits is not None:
-        policy = best_within(space, value, lambda at: known_outcomes(environment, at), limits, seed)
-        if policy is None:
-            log.warning("no best policy, and no regret: no policy was found that keeps the limits")
+        try:
+            policy = best_within(
+                space,
+                lambda outcomes, at: sign * nan_where_it_fails(environment.compose, (len(at),), outcomes, at),
+                lambda at: known_outcomes(environment, at),
+                limits,
+                seed,
+            )
+        except NoneKept as error:
+            nearest = np.asarray([error.nearest])
+            reached = limits.values(known_outcomes(environment, nearest)[0]).tolist()
+            log.warning(
+                "no best policy, and no regret: no policy was found that keeps %s; the nearest, %s, has %s",
+                ", ".join(limits.names),
+                environment.policy_space.named(error.nearest),
+                ", ".join(f"{value:.4g}" for value in reached),
+            )
             return None
         return _as_optimum(environment, space, policy, sign * float(value(np.asarray([policy]))[0]))
     try:
