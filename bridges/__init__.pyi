@@ -33,6 +33,7 @@ from .reframed import outcome_limits as outcome_limits
 from .round import Round as Round
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence
+from .steps import OneByOne as OneByOne
 from .steps import Steps as Steps
 from .steps import Taken as Taken
 from .steps import observe as observe

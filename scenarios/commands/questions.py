@@ -1,14 +1,16 @@
-"""The commands that ask a study other questions, without a simulation: what-if."""
+"""The commands that answer questions: what-if of a study, without a simulation; evaluate, with some."""
 
 from __future__ import annotations
 
 import enum
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from scenarios.commands.console import Debug, StudyFile, console, say, tell
+from scenarios.commands.console import SIMULATOR, Debug, Force, Jobs, StudyFile, console, counted, say, tell
+from scenarios.commands.trust import Trust, refuse_strange_code
 
 
 class AnswerFormat(enum.StrEnum):
@@ -100,3 +102,80 @@ def what_if(
         say(json.dumps([answer.to_dict() for answer in answers], indent=2, allow_nan=False))
     else:
         say(tables.to_dataframe(answers).to_csv(index=False).rstrip("\n"))
+
+
+def evaluate(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario's name or .toml file, as `run` takes it.")
+    ],
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            metavar="POLICY",
+            help="Entries in order, '0.5,0.5,0', or by label, 'nurses=4,tariff=flat'; a candidate's row; "
+            "current, today's practice; STUDY.sqlite:AGENT, what an agent recommends. Repeatable; others "
+            "are compared with the first.",
+        ),
+    ],
+    seeds: Annotated[int, typer.Option(help="Seeds of the noise, the same for all policies.")] = 20,
+    worlds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION=V,V",
+            help="A world for each value of an option, such as r0=1.3,1.6,2.0; repeatable.",
+        ),
+    ] = None,
+    jobs: Jobs = 1,
+    format: Annotated[AnswerFormat, typer.Option(help="What to print.")] = AnswerFormat.table,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw it as well: FILE.png and FILE.svg."),
+    ] = None,
+    trust: Trust = False,
+    force: Force = False,
+    debug: Debug = False,
+) -> int:
+    """Simulate named policies side by side.
+
+    What would my policy do? All are simulated on the same random numbers, so that small differences show.
+    Printed are each group's mean with its 95 % interval, the paired differences to the first policy, and the
+    probability to be best.
+
+    For example:
+
+      policyloop evaluate flu --policy current --policy 1,0.5,0,0,0
+
+      policyloop evaluate flu --policy current --policy flu.study.sqlite:d-gpucb --worlds r0=1.2,1.4,1.6
+    """
+    from scenarios.declaration.catalogue import load
+    from scenarios.questions import tables
+    from scenarios.questions.evaluate import evaluate as simulate
+    from scenarios.questions.evaluation import rows
+    from scenarios.study.records import without_nan
+    from scenarios.study.study import check_target
+
+    declared = load(scenario)
+    refuse_strange_code(declared, trust)
+    if figure is not None:
+        for ending in (".png", ".svg"):
+            check_target(figure.with_name(f"{figure.name}{ending}"), force)
+    with counted("simulating") as seen:
+        found = simulate(declared, policy, seeds=seeds, worlds=worlds or (), jobs=jobs, seen=seen)
+    if format is AnswerFormat.table:
+        tables.print_evaluation(found, console())
+    elif format is AnswerFormat.json:
+        say(json.dumps(without_nan(found.to_dict()), indent=2, allow_nan=False))
+    else:
+        import pandas as pd
+
+        say(pd.DataFrame(rows(found)).to_csv(index=False).rstrip("\n"))
+    if figure is not None:
+        from scenarios.figures.evaluation import draw
+
+        for path in draw(found, figure):
+            tell(f"wrote {path}")
+    if any(one.failed for one in found.policies):
+        for line in found.remarks:
+            tell(line)
+        return SIMULATOR
+    return 0

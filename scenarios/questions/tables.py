@@ -11,6 +11,7 @@ from rich.table import Table
 
 from scenarios.numbers import between, significant
 from scenarios.questions.answer import Answer, Estimate, Prediction
+from scenarios.questions.evaluation import Evaluation, Mean
 from scenarios.study.levers import shown
 
 if TYPE_CHECKING:
@@ -109,8 +110,48 @@ def _times(count: int) -> str:
     return f"{count} times" if count > 1 else "once" if count else "no"
 
 
-def _estimate(one: Estimate) -> str:
+def _estimate(one: Estimate | Mean) -> str:
     return f"{significant(one.mean)} {between(one.low, one.high)}".rstrip()
+
+
+def print_evaluation(evaluation: Evaluation, console: Console) -> None:
+    """Print what policies do: a column a policy, best first, and the differences to the first named."""
+    ranked, first = evaluation.ranking, evaluation.policies[0]
+    limited = any(one.probability_limits < 1 for one in ranked)
+    where = f" in {len(evaluation.worlds)} worlds" if evaluation.worlds else ""
+    table = Table(
+        title=f"Simulated on {evaluation.seeds} seeds{where}, best first; means, 95 % intervals over seeds",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column("", no_wrap=True)
+    for one in ranked:
+        table.add_column(one.name, justify="right")
+    for label in first.policy:
+        table.add_row(label, *(shown(one.policy[label]) for one in ranked))
+    table.add_section()
+    for group, unit in evaluation.group_units.items():
+        table.add_row(_with_unit(group, unit), *(_estimate(one.groups[group]) for one in ranked))
+        differences = (_estimate(one.group_differences[group]) if one != first else "" for one in ranked)
+        table.add_row(f"  minus {first.name}'s", *differences)
+    table.add_section()
+    table.add_row(_with_unit("objective", evaluation.unit), *(_estimate(one.objective) for one in ranked))
+    table.add_row(
+        f"  minus {first.name}'s", *(_estimate(one.difference) if one != first else "" for one in ranked)
+    )
+    for world in evaluation.worlds:
+        table.add_row(f"  where {world}", *(_estimate(one.worlds[world]) for one in ranked))
+    table.add_section()
+    table.add_row("probability to be best", *(significant(one.probability_best, 3) for one in ranked))
+    if limited:
+        table.add_row(
+            "probability to keep limits", *(significant(one.probability_limits, 3) for one in ranked)
+        )
+    if any(one.failed for one in ranked):
+        table.add_row("failed steps", *(str(one.failed) for one in ranked))
+    console.print(table)
+    for line in evaluation.remarks:
+        console.print(line, style="dim")
 
 
 def to_dataframe(answers: Sequence[Answer]) -> pd.DataFrame:
