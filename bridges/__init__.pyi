@@ -15,6 +15,7 @@ from .feedback import check_composition as check_composition
 from .feedback import composition as composition
 from .feedback import current_policy as current_policy
 from .feedback import is_general as is_general
+from .feedback import observation as observation
 from .feedback import search_space as search_space
 from .loop import Loop as Loop
 from .loop import Parted as Parted

@@ -48,6 +48,8 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
         found["agents"] = [_agent(entry, folder) for entry in data["agents"]]
     if "objective" in data:
         found["objective"] = _placed(data["objective"], folder)
+    if isinstance(data.get("continue_from"), str) and data["continue_from"]:
+        found["continue_from"] = str((folder / data["continue_from"]).resolve())
     if isinstance(data.get("limits"), list):
         found["limits"] = [_placed(entry, folder) for entry in data["limits"]]
     return found
@@ -78,8 +80,8 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
         The file's name, for messages.
     overrides : mapping, optional
         `rounds`, `trials`, `seed`, `batch`, `samples`, `data` (a file, the environment's option of that
-        name), `step-timeout` (its `step_seconds`) and `agents` (a list of labels of the file, or of agents'
-        names).
+        name), `step-timeout` (its `step_seconds`), `continue-from` (a study file) and `agents` (a list of
+        labels of the file, or of agents' names).
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     merged = {**data, **given}
@@ -87,6 +89,8 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
         prior = data.get("prior", {})
         samples = {"source": "samples", "samples": merged.pop("samples")}
         merged["prior"] = {**prior, **samples} if isinstance(prior, Mapping) else prior
+    if "continue-from" in given:
+        merged["continue_from"] = merged.pop("continue-from")
     if "data" in given:
         file, table = merged.pop("data"), data.get("environment")
         if isinstance(table, Mapping) and isinstance(table.get("options", {}), Mapping):

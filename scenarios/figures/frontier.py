@@ -7,6 +7,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from numpy.typing import NDArray
 
 from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import STYLE, new_figure, save
@@ -44,6 +45,8 @@ def draw(frontier: Frontier, path: Path) -> list[Path]:
                 if one.knee:
                     at_x, at_y = (_values([one], frontier, k)[0] for k in (a, b))
                     axes.scatter(at_x, at_y, color=_KNEE, marker="D", s=50, zorder=3, label="knee")
+            axes.set_xlim(_around(x))
+            axes.set_ylim(_around(y))
             axes.set_xlabel(_label(frontier, a))
             axes.set_ylabel(_label(frontier, b))
             if place == 0:
@@ -57,6 +60,13 @@ def _values(
     """Mean, low and high of an objective, (3, n)."""
     found = [one.objectives[frontier.objectives[k]] for one in points]
     return np.array([[one.mean for one in found], [one.low for one in found], [one.high for one in found]])
+
+
+def _around(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Ends of an axis on which the frontier fills the middle half: what lies far from it is left out."""
+    low, high = float(values.min()), float(values.max())
+    room = 0.5 * (high - low) or 0.05 * abs(low) or 1.0
+    return low - room, high + room
 
 
 def _label(frontier: Frontier, k: int) -> str:

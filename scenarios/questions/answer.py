@@ -13,9 +13,9 @@ from optimizer.acquisition.improvement import ExpectedImprovement
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
-from scenarios.questions.evidence import Evidence
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
+from scenarios.study.evidence import Evidence
 from scenarios.study.levers import Entry
 from scenarios.study.study import Study
 

@@ -30,10 +30,10 @@ from optimizer.composition.linear import BaseComposition
 from optimizer.composition.propagation import credible_interval
 from scenarios.errors import UserError
 from scenarios.questions.answer import Estimate
-from scenarios.questions.evidence import evidence
 from scenarios.questions.framing import Framed, framed
 from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
+from scenarios.study.evidence import evidence
 from scenarios.study.levers import Entry
 from scenarios.study.study import Study
 

@@ -20,9 +20,9 @@ from optimizer.prior.pooling import pooled
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.questions.answer import Answer, answered
-from scenarios.questions.evidence import Evidence, evidence, stored_learning
 from scenarios.questions.framing import Framed, framed
 from scenarios.questions.question import Question
+from scenarios.study.evidence import Evidence, evidence, stored_learning
 from scenarios.study.study import Study
 from scenarios.trial.building import GROUPS
 
@@ -52,7 +52,7 @@ def what_if(
         Or, in place of it, its parts by name: `weights`, `objective`, `limits`, `limit_probability`,
         `budget`, `fix`.
     agent : str, optional
-        Whose rounds teach; see `scenarios.questions.evidence`.
+        Whose rounds teach; see `scenarios.study.evidence`.
     relearn : bool, default False
         Learn the kernels anew, from all these rounds together.
     say : callable, optional
