@@ -57,6 +57,10 @@ Teacher = Annotated[
         show_default="the first that models every group; all where nothing is noisy",
     ),
 ]
+OneTrial = Annotated[
+    int | None,
+    typer.Option("--trial", metavar="N", help="Answer from one trial's rounds.", show_default="all trials"),
+]
 Relearn = Annotated[
     bool, typer.Option("--relearn", help="Learn the kernels anew from these rounds together.")
 ]
@@ -89,6 +93,7 @@ def what_if(
     budget: Budget = None,
     fix: Fixed = None,
     agent: Teacher = None,
+    trial: OneTrial = None,
     relearn: Relearn = False,
     format: Annotated[AnswerFormat, typer.Option(help="What to print.")] = AnswerFormat.table,
     debug: Debug = False,
@@ -119,7 +124,7 @@ def what_if(
         budget=budget,
         fix=tuple(fix or ()),
     )
-    answers = ask(study, question, agent=agent, relearn=relearn, say=tell)
+    answers = ask(study, question, agent=agent, trial=trial, relearn=relearn, say=tell)
     if format is AnswerFormat.table:
         tables.print_answers(answers, console())
     elif format is AnswerFormat.json:
@@ -151,6 +156,7 @@ def frontier(
     budget: Budget = None,
     fix: Fixed = None,
     agent: Teacher = None,
+    trial: OneTrial = None,
     relearn: Relearn = False,
     points: Annotated[int, typer.Option(min=2, max=500, help="How finely it is traced.")] = 16,
     format: Annotated[AnswerFormat, typer.Option(help="What to print.")] = AnswerFormat.table,
@@ -183,7 +189,14 @@ def frontier(
     )
     with counted("tracing the frontier") as seen:
         found = trace(
-            study, [between, *others], question, agent=agent, relearn=relearn, points=points, seen=seen
+            study,
+            [between, *others],
+            question,
+            agent=agent,
+            trial=trial,
+            relearn=relearn,
+            points=points,
+            seen=seen,
         )
     if format is AnswerFormat.table:
         for one in found:

@@ -108,6 +108,7 @@ def frontier(
     question: Question | None = None,
     *,
     agent: str | None = None,
+    trial: int | None = None,
     relearn: bool = False,
     points: int = POINTS,
     seen: Callable[[int, int], None] = lambda done, total: None,
@@ -122,7 +123,7 @@ def frontier(
         "count:THRESHOLD".
     question : Question, optional
         Limits, a budget and fixed levers, which all policies keep, and weights of the total.
-    agent, relearn
+    agent, trial, relearn
         As for `what_if`.
     points : int, default 16
         How finely the frontier is traced.
@@ -146,7 +147,7 @@ def frontier(
     bounds = [framed(opened, _asking(opened, name, meant)) for name in between]
     traced = []
     with threadpool_limits(1):
-        for found in evidence(opened, agent):
+        for found in evidence(opened, agent, trial):
             knows = believer(opened, meant, bounds[0], found, relearn)
             traced.append(_traced(opened, meant, between, bounds, found.world, knows, points, seen))
     return traced

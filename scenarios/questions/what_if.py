@@ -38,6 +38,7 @@ def what_if(
     question: Question | None = None,
     *,
     agent: str | None = None,
+    trial: int | None = None,
     relearn: bool = False,
     say: Callable[[str], None] = lambda text: None,
     **asked: Any,
@@ -53,6 +54,8 @@ def what_if(
         `budget`, `fix`.
     agent : str, optional
         Whose rounds teach; see `scenarios.study.evidence`.
+    trial : int, optional
+        Only the rounds of this trial; else those of all trials of a world.
     relearn : bool, default False
         Learn the kernels anew, from all these rounds together.
     say : callable, optional
@@ -79,7 +82,7 @@ def what_if(
     with threadpool_limits(1):
         return [
             answered(opened, meant, bound, found, believer(opened, meant, bound, found, relearn, say))
-            for found in evidence(opened, agent)
+            for found in evidence(opened, agent, trial)
         ]
 
 
