@@ -2,13 +2,13 @@
 
     python benchmarks/bench_questions.py [FOLDER] [TRIALS] [ROUNDS]
 
-Flu vaccination (`flu-ode`), kernels learned from each trial's own rounds. One study of d-gpucb and gp-ucb is
-asked three questions that it was not run for: a sick day of 70+ counts ten times, the worst group, half the
-doses. Beside its answers (`what_if`, trial by trial) stand (a) d-gpucb's recommendation in a new study of as
-many rounds on each question, and (b) the best policy that gp-ucb tried in the first study, scored anew by what
-was observed of the groups. Printed: the mean regret, noise-free and under the question; the ratio of paired
-means, with a 95 % interval by Fieller's theorem (t over trials); simulations in all. Studies in FOLDER are gone
-on with.
+Flu vaccination (`flu-ode`), kernels learned from each trial's own rounds. One study of d-gpucb and gp-ucb
+is asked three questions that it was not run for: a sick day of 70+ counts ten times, the worst group, half
+the doses. Beside its answers (`what_if`, trial by trial) stand (a) d-gpucb's recommendation in a new study
+of as many rounds on each question, and (b) the best policy that gp-ucb tried in the first study, scored
+anew by what was observed of the groups. Printed: the mean regret, noise-free and under the question; the
+ratio of paired means, with a 95 % interval by Fieller's theorem (t over trials); simulations in all.
+Studies in FOLDER are gone on with.
 """
 
 import sys
