@@ -90,7 +90,7 @@ def main():
             at = np.asarray([policy])
             return max(world.sign * (optimum.value - world.compose(world.expected(at), at)[0]), 0.0)
 
-        new = study(folder, name.replace(" ", "-"), trials, rounds, ["d-gpucb"], **changes)
+        new = study(folder, name.replace("+", "").replace(" ", "-"), trials, rounds, ["d-gpucb"], **changes)
         advice = {one.trial: one.policy for one in new.recommendations()}
         answers, anew, tried, seconds = [], [], [], []
         for trial in range(1, trials + 1):

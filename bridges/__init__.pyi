@@ -3,6 +3,7 @@ from .agents.making import make_agent as make_agent
 from .composing import composed as composed
 from .composing import known_outcomes as known_outcomes
 from .environments.command_environment import CommandEnvironment as CommandEnvironment
+from .environments.ensemble_environment import EnsembleEnvironment as EnsembleEnvironment
 from .environments.function_environment import FunctionEnvironment as FunctionEnvironment
 from .environments.gymnasium_environment import GymnasiumEnvironment as GymnasiumEnvironment
 from .environments.mesa_environment import MesaEnvironment as MesaEnvironment
@@ -35,6 +36,7 @@ from .round import Round as Round
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence
 from .steps import OneByOne as OneByOne
+from .steps import Part as Part
 from .steps import Steps as Steps
 from .steps import Taken as Taken
 from .steps import observe as observe

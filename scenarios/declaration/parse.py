@@ -23,6 +23,9 @@ from scenarios.declaration.schema import (
 from scenarios.errors import UserError
 from simulators.contract.targets import absolute, is_target
 
+_ENSEMBLE = ("objective", "weights", "pick", "costs", "members", "draw_seed")
+"""Keys of `[ensemble]` that are no options of the environment; see `bridges.EnsembleEnvironment`."""
+
 
 def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     """A scenario's data, valid or not, with whole paths in place of relative ones.
@@ -84,7 +87,7 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
         labels of the file, or of agents' names).
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    merged = {**data, **given}
+    merged = {**_spread(data, source), **given}
     if "samples" in given:
         prior = data.get("prior", {})
         samples = {"source": "samples", "samples": merged.pop("samples")}
@@ -106,6 +109,20 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
     except ValidationError as error:
         words = for_terminal(describe(error, source, given))
         raise UserError(words.replace("\n", "\\n")) from error  # of a key: one line, whatever its name
+
+
+def _spread(data: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    """The data of a scenario, its `[ensemble]` table as the environment "ensemble" that it stands for."""
+    table, environment = data.get("ensemble"), data.get("environment")
+    if table is None or not isinstance(environment, Mapping):
+        return data
+    if not isinstance(table, Mapping):
+        raise UserError(f"{source}: ensemble; accepted: a table of options, each with a list of values")
+    own = {key: value for key, value in table.items() if key in _ENSEMBLE}
+    vary = {key: value for key, value in table.items() if key not in _ENSEMBLE}
+    options = {"of": environment.get("name"), "vary": vary, "options": environment.get("options", {}), **own}
+    spread = {**environment, "name": "ensemble", "options": options}
+    return {key: value for key, value in data.items() if key != "ensemble"} | {"environment": spread}
 
 
 def _declared(data: Mapping[str, Any], label: str) -> Any:
