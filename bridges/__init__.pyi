@@ -2,8 +2,8 @@ from .agents.making import initial_design as initial_design
 from .agents.making import make_agent as make_agent
 from .composing import composed as composed
 from .composing import known_outcomes as known_outcomes
+from .ensemble import EnsembleEnvironment as EnsembleEnvironment
 from .environments.command_environment import CommandEnvironment as CommandEnvironment
-from .environments.ensemble_environment import EnsembleEnvironment as EnsembleEnvironment
 from .environments.function_environment import FunctionEnvironment as FunctionEnvironment
 from .environments.gymnasium_environment import GymnasiumEnvironment as GymnasiumEnvironment
 from .environments.mesa_environment import MesaEnvironment as MesaEnvironment

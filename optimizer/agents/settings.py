@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
-from optimizer.arrays import Array
+from optimizer.arrays import Array, Rows
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import PropagationName
 from optimizer.posterior.solved_rows import RowStorage
@@ -77,7 +77,7 @@ class AgentSettings:
     limits: OutcomeLimits | None = None
     limit_probability: float = 0.95
     within: SearchSpace | None = None
-    blocks: Sequence[tuple[Array, float]] | None = None
+    blocks: Sequence[tuple[Rows, float]] | None = None
     storage: RowStorage | None = None
 
     def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:

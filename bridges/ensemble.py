@@ -1,4 +1,4 @@
-"""An environment made of several worlds that differ in what is uncertain, each group of each a group of its own.
+"""Several worlds that differ in what is uncertain, as one: each group of each is a group of its own.
 
 Because agents model every group of every member, they learn policies that are good on average, in the worst
 world, or in the worst share of worlds, and a round may run one member only: what it did not run is missing,
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bridges.feedback import constant_terms, is_general
-from optimizer.arrays import Array
+from optimizer.arrays import Array, Rows
 from optimizer.composition.ready import CVaR, ReadyComposition, WorstGroup
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError
@@ -37,8 +37,9 @@ class EnsembleEnvironment(Environment):
     of : str
         The environment's name, or a target.
     vary : mapping of str to list, or to a distribution
-        The options in which members differ. Lists of values: a member for every combination. Distributions
-        `{"uniform": (low, high)}`, `{"normal": (mean, deviation)}`, `{"lognormal": (mu, sigma)}`, sampled once.
+        The options in which members differ. Lists of values: a member for every combination. Or
+        distributions, sampled once: `{"uniform": (low, high)}`, `{"normal": (mean, deviation)}`,
+        `{"lognormal": (mu, sigma)}`.
     options : mapping, optional
         What all members share.
     objective : {"mean", "worst", "cvar:LEVEL"}, default "mean"
@@ -114,7 +115,7 @@ class EnsembleEnvironment(Environment):
         return len(self.members[0].groups)
 
     @property
-    def blocks(self) -> list[tuple[Array, float]] | None:
+    def blocks(self) -> list[tuple[Rows, float]] | None:
         """The groups of each member, and its cost, where a round runs one of them."""
         if self.pick == "all":
             return None
@@ -241,8 +242,8 @@ def _sampled(key: str, given: Mapping[str, Any], count: int, rng: np.random.Gene
     names = [name for name in given if name in DISTRIBUTIONS]
     if len(names) != 1 or len(given) != 1 or np.shape(given[names[0]]) != (2,):
         raise ValueError(
-            f"vary: {key} = {dict(given)}; accepted: {{ uniform = [low, high] }}, {{ normal = [mean, deviation] }} "
-            "or { lognormal = [mu, sigma] }"
+            f"vary: {key} = {dict(given)}; accepted: {{ uniform = [low, high] }}, "
+            "{ normal = [mean, deviation] } or { lognormal = [mu, sigma] }"
         )
     a, b = (number(f"vary: {key}", one) for one in given[names[0]])
     if names[0] == "uniform":
