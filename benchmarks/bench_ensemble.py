@@ -41,17 +41,13 @@ def simple_regret(objective, pick, seed, rounds):
 
 
 def main():
-    trials, everything, single = (
-        int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((1, 10), (2, 40), (3, 40))
-    )
+    given = [int(one) for one in sys.argv[1:4]]
+    trials, everything, single = given + [10, 40, 40][len(given) :]
     for objective in ("mean", "worst"):
         both = []
         for seed in range(trials):
-            each = (
-                simple_regret(objective, "all", seed, everything),
-                simple_regret(objective, "one", seed, single),
-            )
-            both.append([one[-1] for one in each])
+            ways = (("all", everything), ("one", single))
+            both.append([simple_regret(objective, pick, seed, rounds)[-1] for pick, rounds in ways])
         found = np.array(both)  # (trials, 2, 2)
         (runs_all, runs_one), (all_, one) = found[:, :, 0].mean(axis=0), found[:, :, 1].T
         low, high = stats.t.interval(0.95, trials - 1, (one - all_).mean(), stats.sem(one - all_))
