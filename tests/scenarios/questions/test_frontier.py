@@ -51,27 +51,26 @@ def test_the_frontier_between_two_groups_lies_between_their_optima(study):
     assert len(points) > 8
     means = np.array([[one.objectives[name].mean for name in ("left", "right")] for one in points])
     truth = np.stack([(x - 0.2) ** 2 + 1, (x - 0.8) ** 2 + 1], axis=1)
-    np.testing.assert_allclose(means, truth, atol=0.02)
+    np.testing.assert_allclose(means, truth, atol=0.04)
     assert nondominated(-means).all()
     (chosen,) = [one for one in points if one.knee]
     assert chosen.policy["x"] == pytest.approx(0.5, abs=0.05)
-    covered = [
-        one.objectives["left"].low <= t <= one.objectives["left"].high for one, t in zip(points, truth[:, 0])
-    ]
-    assert np.mean(covered) > 0.8
+    left = [one.objectives["left"] for one in points]
+    low, high = np.array([one.low for one in left]), np.array([one.high for one in left])
+    assert np.mean((low <= truth[:, 0]) & (truth[:, 0] <= high)) > 0.8
 
 
 def test_limits_and_fixed_levers_hold_on_the_whole_frontier(study):
     question = scenarios.Question(limits=("left <= 1.1",))
-    (found,) = scenarios.frontier(study, ["total", "right"], question)
+    (found,) = scenarios.frontier(study, ["total", "right"], question, points=5)
     assert all(one.probability >= 0.949 for one in found.points if one.on_frontier)
     assert all((one.policy["x"] - 0.2) ** 2 <= 0.1 + 0.02 for one in found.points)
-    (held,) = scenarios.frontier(study, ["left", "right"], scenarios.Question(fix=("x=0.4",)))
+    (held,) = scenarios.frontier(study, ["left", "right"], scenarios.Question(fix=("x=0.4",)), points=2)
     assert [one.policy["x"] for one in held.points if one.on_frontier] == [0.4]
 
 
 def test_the_command_prints_a_table_json_csv_and_a_figure(study, policyloop, tmp_path):
-    words = ["frontier", study.path, "--between", "total", "--and", "worst-group"]
+    words = ["frontier", study.path, "--between", "total", "--and", "worst-group", "--points", 3]
     code, out, _ = policyloop(*words, "--figure", tmp_path / "f")
     assert code == 0 and "knee" in out and (tmp_path / "f.svg").is_file()
     (found,) = json.loads(policyloop(*words, "--format", "json")[1])
@@ -93,5 +92,5 @@ def test_the_command_prints_a_table_json_csv_and_a_figure(study, policyloop, tmp
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(study, policyloop, words, said):
-    code, _, err = policyloop("frontier", study.path, *words)
+    code, _, err = policyloop("frontier", study.path, "--points", 2, *words)
     assert code == 2 and said in err and len(err.strip().splitlines()) == 1
