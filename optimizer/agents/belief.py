@@ -17,6 +17,7 @@ from optimizer.acquisition.caution import Caution
 from optimizer.acquisition.draws import CandidateDraws
 from optimizer.acquisition.feasibility import Answering, Feasibility, feasibility
 from optimizer.acquisition.search import Model
+from optimizer.agents.contradictions import contradiction
 from optimizer.agents.history import History, Told
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Array, Policies
@@ -97,7 +98,7 @@ class Belief:
         self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
         self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
-        self._said = False
+        self._said = self._contradicted = False
         self._lost: list[Array] = []  # policies of the unit box whose step was lost
         if prior is not None:
             if groups is not None:
@@ -190,6 +191,7 @@ class Belief:
             self._rebuild()
             raise
         self._say_what_is_missing()
+        self._say_if_contradicted(told)
 
     @property
     def learned(self) -> Learned | None:
@@ -246,6 +248,23 @@ class Belief:
                 "observed twice, policies are those of a design",
                 len(self.history.observed),
                 groups,
+            )
+
+    def _say_if_contradicted(self, told: Told) -> None:
+        """Say once that what is said to be free of noise seems not to be; all repeats count equally then."""
+        if self._contradicted or self.prior is None or told.time is not None:
+            return
+        variances = self._prior_variances(told.policies, None)
+        found = contradiction(self.history, told, self.prior.noise_variances, variances)
+        if found is not None:
+            self._contradicted = True
+            log.warning(
+                "at policy %s group %d was %.6g, and is %.6g now, although its noise is said to be zero: it "
+                "seems not to be, and the mean of such repeats is believed",
+                np.asarray(found.policy).tolist(),
+                found.j,
+                found.before,
+                found.now,
             )
 
     def _learn_from(self, told: Told) -> None:

@@ -21,7 +21,7 @@ from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import standard_normal_points
 from optimizer.posterior.cholesky import safe_cholesky
-from optimizer.posterior.inputs import prior_mean_at, stated_or_own
+from optimizer.posterior.inputs import prior_mean_at, stated_or_own, with_least
 
 SURE = 0.75
 """An untried policy that is better than the best tried one with less probability is recommended only where
@@ -134,7 +134,8 @@ def left_out_errors(belief: Belief) -> list[Array]:
         known = np.flatnonzero(np.isfinite(Y[:, j]))[-LATEST:]
         if len(known) < ENOUGH:
             continue
-        K = kernel(features[known]) + np.diag(noise[known, j])
+        K = kernel(features[known])
+        K += np.diag(with_least(noise[known, j], np.diag(K)))
         L, _ = safe_cholesky(K, np.diag(K).copy())
         inverse = cho_solve((L, True), np.eye(len(K)))
         residual = Y[known, j] - prior_mean_at(prior.means[j], policies[known])
