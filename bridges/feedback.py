@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bridges.composing import nan_where_it_fails
+from bridges.reframed import ReframedEnvironment, Reweighing
 from optimizer.arrays import Array
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.composition.ready import ReadyComposition
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes
@@ -141,9 +143,9 @@ def composition(environment: Environment) -> BaseComposition:
     A linear one is made of g_j(x) and known terms c(x) = g(0, x); a general one of g itself, with its
     gradient and its bounds B_j where the environment offers them.
     """
-    J = len(environment.groups)
-    if _is_sum(environment):
-        return Composition(J, sense=environment.sense)
+    J, constant = len(environment.groups), constant_terms(environment)
+    if constant is not None:
+        return Composition(J, weights=constant[0], offset=constant[1], sense=environment.sense)
     if is_general(environment):
         return _general(environment)
     snap = _snapped(environment)
@@ -160,6 +162,19 @@ def composition(environment: Environment) -> BaseComposition:
     return Composition(J, weights=weights, offset=offset, sense=environment.sense)
 
 
+def constant_terms(environment: Environment) -> tuple[Array, float] | None:
+    """The weights (J,) and the offset of a linear composition, where both are known to be constants."""
+    if _is_sum(environment):
+        return np.ones(len(environment.groups)), 0.0
+    if isinstance(environment, ReframedEnvironment):
+        inner, objective = constant_terms(environment.inner), environment.objective
+        if inner is None or objective is None:
+            return inner
+        return (objective.of(inner[0]), inner[1]) if isinstance(objective, Reweighing) else None
+    terms: tuple[Array, float] | None = getattr(environment, "constant_terms", None)
+    return terms
+
+
 def _snapped(environment: Environment) -> Callable[[Any], Any]:
     """Policies as the environment knows them: differences are taken between steps, where there are none."""
     space = environment.policy_space
@@ -171,6 +186,9 @@ def _snapped(environment: Environment) -> Callable[[Any], Any]:
 
 
 def _general(environment: Environment) -> GeneralComposition:
+    ready = getattr(environment, "ready", None)
+    if isinstance(ready, ReadyComposition):
+        return GeneralComposition.of(ready, len(environment.groups))
     snap, gradient, J = _snapped(environment), getattr(environment, "gradient", None), len(environment.groups)
 
     def g(outcomes: Array, policies: Any) -> Array:

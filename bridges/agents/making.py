@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bridges.feedback import composition, current_policy, search_space
+from bridges.reframed import outcome_limits
 from optimizer.agents import names
 from optimizer.agents.agent import Agent, Feedback
 from optimizer.agents.plugins import accepts, brought_names, register_agent
@@ -44,7 +45,11 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         settings["kernel"] = "own"
     ranges = outcome_ranges(environment.outcome_range, environment.groups)
     meant = AgentSettings(
-        current=current_policy(environment), context=environment.lives, outcome_range=ranges, **settings
+        current=current_policy(environment),
+        context=environment.lives,
+        outcome_range=ranges,
+        limits=outcome_limits(environment),
+        **settings,
     )
     return names.make_agent(name, space, g, meant)
 

@@ -41,7 +41,14 @@ class ScoredAcquisition(Acquisition):
 
     The score orders policies as the acquisition does, but need not be in its unit: far from the incumbent,
     where many acquisitions underflow, it may say more (the logarithm of EI, Ament et al. 2023).
+
+    Attributes
+    ----------
+    logarithmic : bool
+        Whether the score is a logarithm, so that limits can weigh it by the probability that they are kept.
     """
+
+    logarithmic: ClassVar[bool] = False
 
     def choose(self, search: Search) -> Any:
         """The best candidate, or the end of a search from many starts."""
@@ -53,7 +60,7 @@ class ScoredAcquisition(Acquisition):
             posterior, pullback = search.model.posterior_and_pullback(X)
             return self.score(posterior), pullback(self.slopes(posterior))
 
-        return search.maximise(value, value_and_gradient)
+        return search.maximise(value, value_and_gradient, logarithmic=self.logarithmic)
 
     def score(self, posterior: Posterior) -> Array:
         """What is maximised, shape (n,)."""

@@ -4,7 +4,7 @@ Notation: m and s are the posterior mean and standard deviation of the objective
 and phi the standard normal distribution and density; u and h are those of `smoothing`.
 """
 
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -28,6 +28,8 @@ class ExpectedImprovement(ScoredAcquisition):
         observation would stall the search.
     """
 
+    logarithmic: ClassVar[bool] = True
+
     def __init__(self, incumbent: float) -> None:
         self.incumbent = incumbent
 
@@ -35,6 +37,12 @@ class ExpectedImprovement(ScoredAcquisition):
     def of(cls, search: Search) -> Self:
         """Improving on the search's incumbent."""
         return cls(search.incumbent)
+
+    def choose(self, search: Search) -> Any:
+        """The best candidate; while none is known to keep the limits, the one that most probably does."""
+        if search.limits is not None and np.isnan(self.incumbent):
+            return search.most_certain()
+        return super().choose(search)
 
     def score_moments(self, mean: Array, variance: Array) -> Array:
         """Logarithm of EI, without underflow; -inf where EI is exactly zero."""

@@ -4,7 +4,7 @@ Notation: m and s are the posterior mean and standard deviation of the objective
 and phi the standard normal distribution and density; u and h are those of `smoothing`.
 """
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -41,6 +41,12 @@ class ProbabilityOfImprovement(ScoredAcquisition):
     def of(cls, search: Search) -> Self:
         """Improving on the search's incumbent by the customary margin."""
         return cls(search.incumbent, MARGIN * search.prior_deviation)
+
+    def choose(self, search: Search) -> Any:
+        """The best candidate; while none is known to keep the limits, the one that most probably does."""
+        if search.limits is not None and np.isnan(self.target):
+            return search.most_certain()
+        return super().choose(search)
 
     def score_moments(self, mean: Array, variance: Array) -> Array:
         """z, of which the probability is a monotone function; without spread, plus or minus infinity."""

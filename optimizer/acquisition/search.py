@@ -1,13 +1,15 @@
 """One choice of a policy: where it is looked for, and what an acquisition may ask about the round."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from optimizer.acquisition.caution import LOWEST, Caution
+from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.draws import CandidateDraws
 from optimizer.arrays import Array, Policies
 from optimizer.posterior.candidates import CandidatePosterior
@@ -16,6 +18,9 @@ from optimizer.posterior.listed import ListedPosterior
 from optimizer.space.search_space import SearchSpace
 
 Model = DecomposedGP | CandidatePosterior | ListedPosterior
+
+KEPT = 0.5
+"""The probability of keeping all limits from which an observed policy counts as one that does."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,11 @@ class Search:
         chosen while there are others.
     caution : Caution, optional
         What to avoid, where policies have failed.
+    limits : LimitChance, optional
+        Whether policies keep the limits on outcomes, where there are any.
+    level : float, optional
+        The probability of that for which the search is restricted; by default optimistically, such that a
+        limit may be kept by sqrt(beta) deviations.
     """
 
     space: SearchSpace
@@ -54,11 +64,14 @@ class Search:
     draws: CandidateDraws | None = None
     taken: Sequence[Any] = ()
     caution: Caution | None = None
+    limits: LimitChance | None = None
+    level: float | None = None
 
     @cached_property
     def observed(self) -> Policies:
-        """The policies observed so far, in order."""
-        return self.history()
+        """The policies observed so far that may be tried, in order."""
+        observed = self.history()
+        return observed[self.space.contains(observed)] if len(observed) else observed
 
     @cached_property
     def _known(self) -> Policies:
@@ -67,8 +80,14 @@ class Search:
 
     @cached_property
     def incumbent(self) -> float:
-        """The best posterior mean at an observed policy, of the signed objective."""
-        return float(np.fmax.reduce(self.model.predict(self._known).mean))
+        """The best posterior mean at an observed policy, of the signed objective.
+
+        With limits, of those that probably keep them; nan where none does.
+        """
+        means = self.model.predict(self._known).mean
+        if self.limits is not None:
+            means = np.where(self.limits.probability(self._known) >= KEPT, means, np.nan)
+        return float(np.fmax.reduce(means))
 
     @property
     def prior_deviation(self) -> float:
@@ -87,20 +106,49 @@ class Search:
         self,
         value: Callable[[Policies], Array],
         value_and_gradient: Callable[[Array], tuple[Array, Array]],
+        *,
+        logarithmic: bool = False,
     ) -> Any:
-        """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`."""
+        """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`.
+
+        A `logarithmic` value is weighed by the probability of keeping limits; by any other one the search is
+        restricted to policies that may keep them.
+        """
+        cautions = [one for one in (self.caution, None if logarithmic else self._optimism) if one]
+        if logarithmic and self.limits is not None:
+            value, value_and_gradient = weighed(self.limits, value, value_and_gradient)
         if self.space.finite:
-            return self.space.maximise(self.restricted(value))[0]
-        if self.caution is not None:
-            value, value_and_gradient = self.caution.priced(value, value_and_gradient)
+            return self.space.maximise(self._restricted(value, cautions))[0]
+        for caution in cautions:
+            value, value_and_gradient = caution.priced(value, value_and_gradient)
         # Last: a price is made of the range of values, in which those of taken policies have no place.
         value = self.among_others(value)
         return self.space.maximise(value, value_and_gradient, self.rng(), extra=self.leaders())[0]
 
     def restricted(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
         """The value, below all others at separate policies that are taken or probably fail."""
+        return self._restricted(value, [self.caution] if self.caution else [])
+
+    def _restricted(
+        self, value: Callable[[Policies], Array], cautions: Sequence[Caution]
+    ) -> Callable[[Policies], Array]:
         value = self.among_others(value)
-        return value if self.caution is None else self.caution.restricted(value)
+        for caution in cautions:
+            value = caution.restricted(value)
+        return value
+
+    @property
+    def _optimism(self) -> Caution | None:
+        """What the search avoids because of limits."""
+        if self.limits is None:
+            return None
+        level = float(ndtr(-np.sqrt(self.beta))) if self.level is None else self.level
+        return Caution(self.space, self.limits, self.observed, self.observed[:0], level)
+
+    def most_certain(self) -> Any:
+        """The policy that keeps the limits with the highest probability."""
+        assert self.limits is not None
+        return replace(self, limits=None).maximise(self.limits.log, self.limits.log_with_gradient)
 
     def among_others(self, value: Callable[[Policies], Array]) -> Callable[[Policies], Array]:
         """The value, below all others where a policy is taken and the space is one of separate policies."""
@@ -114,3 +162,21 @@ class Search:
             return np.where(held.all(axis=2).any(axis=1), LOWEST, values)
 
         return lowered
+
+
+def weighed(
+    limits: LimitChance,
+    value: Callable[[Policies], Array],
+    value_and_gradient: Callable[[Array], tuple[Array, Array]],
+) -> tuple[Callable[[Policies], Array], Callable[[Array], tuple[Array, Array]]]:
+    """A logarithmic value and its gradient, plus the logarithm of the probability that limits are kept."""
+
+    def of(policies: Policies) -> Array:
+        return value(policies) + limits.log(policies)
+
+    def with_gradient(X: Array) -> tuple[Array, Array]:
+        values, gradients = value_and_gradient(X)
+        log, change = limits.log_with_gradient(X)
+        return values + log, gradients + change
+
+    return of, with_gradient

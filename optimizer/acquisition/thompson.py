@@ -7,7 +7,7 @@ import numpy as np
 from optimizer.acquisition.acquisition import Acquisition
 from optimizer.acquisition.draws import joint_draw
 from optimizer.acquisition.search import Search
-from optimizer.arrays import Policies
+from optimizer.arrays import Array, Policies
 from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
 
@@ -37,8 +37,25 @@ class ThompsonSampling(Acquisition):
         else:
             policies = _policies(search, rng)
             drawn = joint_draw(search.model, policies, rng)
-        values = search.restricted(lambda at: search.model.composition.compose(drawn, at))(policies)
+        values = search.restricted(lambda at: composed(search, drawn, at))(policies)
         return policies[np.argmax(np.where(np.isnan(values), -np.inf, values))]
+
+
+def composed(search: Search, drawn: Array, policies: Policies) -> Array:
+    """The signed objective of drawn outcomes (n, J); with limits, that of draws that keep them.
+
+    Where none does, the one that breaks them least, each measured by its spread (SCBO, Eriksson & Poloczek
+    2021).
+    """
+    values: Array = search.model.composition.compose(drawn, policies)
+    if search.limits is None:
+        return values
+    excess = search.limits.limits.excess(drawn)
+    if (excess == 0).all(axis=1).any():
+        return np.where((excess == 0).all(axis=1), values, -np.inf).astype(float)
+    spread = np.std(search.limits.limits.values(drawn), axis=0)
+    broken: Array = (excess / np.where(spread > 0, spread, 1.0)).sum(axis=1)
+    return -broken
 
 
 def _policies(search: Search, rng: np.random.Generator) -> Policies:

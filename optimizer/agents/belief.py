@@ -6,7 +6,7 @@ the coming hour. Whoever asks what is believed says of which time.
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from optimizer.posterior.listed import ListedPosterior, means_of_rows
 from optimizer.prior.learned import Learned
 from optimizer.prior.mixture import PriorMixture
 from optimizer.prior.own_rounds import OwnRounds
-from optimizer.prior.prior import Prior
+from optimizer.prior.prior import Prior, joined
 from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import SearchSpace
@@ -57,8 +57,9 @@ class Belief:
         Of what is modelled: the groups', or that of the objective alone.
     settings : AgentSettings
         The prior, or the family from which one is learned; the seed; whether time is an input; storage.
-    groups : Composition, optional
-        Where the composed value is modelled and `settings.prior` is of its groups: their composition.
+    groups : sequence of Composition, optional
+        Where composed values are modelled and `settings.prior` is of their groups: their compositions, the
+        objective's first. Only it may have weights that vary, and only where there is no other.
     drawing : bool, default False
         Whether the acquisition draws from the posterior.
 
@@ -80,7 +81,7 @@ class Belief:
         composition: BaseComposition,
         settings: AgentSettings,
         *,
-        groups: Composition | None = None,
+        groups: Sequence[Composition] = (),
         drawing: bool = False,
     ) -> None:
         self.space = space
@@ -93,7 +94,8 @@ class Belief:
         self.model: Model | CandidateMixture | None = None
         self.draws: CandidateDraws | None = None
         self._drawing = drawing
-        self._groups: tuple[Composition, Array] | None = None  # whose prior is composed, and their noise
+        self._groups = tuple(groups)  # whose prior is composed
+        self._groups_noise = np.empty(0)
         prior = settings.prior
         self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
         self._postponed = False
@@ -101,9 +103,9 @@ class Belief:
         self._said = self._contradicted = False
         self._lost: list[Array] = []  # policies of the unit box whose step was lost
         if prior is not None:
-            if groups is not None:
-                self._groups = groups, prior.noise_variances
-                prior = prior.composed(groups)
+            if groups:
+                self._groups_noise = prior.noise_variances
+                prior = joined([prior.composed(one) for one in groups])
             self._form(prior)
 
     def features(self, policies: Policies, time: float | None) -> Array:
@@ -113,7 +115,7 @@ class Belief:
             features = self.space.features(policies)
             return features if time is None else np.column_stack([features, np.full(len(features), time)])
 
-        return timed(policies) if self._groups is None else joined_features(timed, self._groups[0])(policies)
+        return joined_features(timed, self._groups[0])(policies) if self._groups else timed(policies)
 
     def at(self, time: float | None) -> Any:
         """The posterior at a time; where there is none, as it is."""
@@ -156,10 +158,10 @@ class Belief:
         """Largest standard deviation of the objective at policies before any observation."""
         assert self.prior is not None
         means = np.stack([prior_mean_at(mean, policies) for mean in self.prior.means], axis=1)
-        variances = self._prior_variances(policies, time)
+        variances = self.prior_variances(policies, time)
         return float(np.sqrt(np.fmax.reduce(self.composition.moments(means, variances, policies).variance)))
 
-    def _prior_variances(self, policies: Policies, time: float | None) -> Array:
+    def prior_variances(self, policies: Policies, time: float | None) -> Array:
         """Variances of the groups (n, J) before any observation."""
         assert self.prior is not None
         features = self.features(policies, time)
@@ -168,10 +170,9 @@ class Belief:
     def noise(self, policies: Policies, Y: Array, stated: ArrayLike | None) -> Array | None:
         """Noise variances (n, J), nan where unknown; of a composed value they are sum_j g_j^2 sigma_j^2."""
         own: Array | None = None
-        if self._groups is not None:
-            composition, noise = self._groups
-            spread = np.broadcast_to(noise, (len(Y), composition.groups))
-            own = composition.variance(spread, policies)[:, None]
+        if self._groups:
+            spread = np.broadcast_to(self._groups_noise, (len(Y), len(self._groups_noise)))
+            own = np.stack([one.variance(spread, policies) for one in self._groups], axis=1)
         if stated is None:
             return own
         given = np.asarray(stated, dtype=float).reshape(Y.shape)
@@ -348,7 +349,7 @@ class Belief:
 
     def _embed(self) -> Callable[[Policies], Array] | None:
         """What makes features of policies, where kernels see more than the policies themselves."""
-        weighted = self._groups is not None and self._groups[0].constant_weights is None
+        weighted = bool(self._groups) and self._groups[0].constant_weights is None
         if weighted or self.settings.context or self.space.embed is not None or self.space.finite:
             return lambda policies: self.features(policies, None)  # a function is never copied
         return None

@@ -10,13 +10,14 @@ import copy
 import functools
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
+from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.names import ACQUISITIONS
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Recommendation
@@ -68,7 +69,7 @@ class GPAgent(Agent):
     Raises
     ------
     ValueError
-        If a prior of groups is to be composed by a general g.
+        If a prior of groups is to be composed by a general g, or of limits that are not linear.
     """
 
     def __init__(
@@ -82,18 +83,18 @@ class GPAgent(Agent):
         acquisition: str,
     ) -> None:
         super().__init__(name, space, composition.sign, settings.seed)
+        self.settings = settings
         self._ranges, self._composed = settings.outcome_range, composition
         self.feedback = feedback
         self.acquisition = ACQUISITIONS[acquisition]
-        groups, inside_beta = None, 1
+        groups: Sequence[Composition] = ()
+        inside_beta = 1
+        self._limits, self._certainty = settings.limits, settings.limit_probability
         if feedback == "aggregate":
-            if settings.prior is not None and settings.kernel == "composed":
-                if not isinstance(composition, Composition):
-                    raise ValueError(
-                        f"{name} needs a prior of the composed values: no general g composes one"
-                    )
-                groups = composition
-            composition = composition.own()
+            if settings.prior is not None and (settings.kernel == "composed" or self._limits):
+                groups = composed_of(name, composition, settings)
+            composition = composition.own(0 if self._limits is None else len(self._limits))
+            self._limits = self._limits and self._limits.of_values()
         elif isinstance(composition, GeneralComposition):
             inside_beta = composition.groups
         self.composition: BaseComposition = composition
@@ -224,7 +225,7 @@ class GPAgent(Agent):
     ) -> Search:
         """The search of a round on a posterior."""
         return Search(
-            self.space,
+            self.settings.within or self.space,
             model,
             lambda: self.observed,
             beta,
@@ -233,6 +234,13 @@ class GPAgent(Agent):
             self.belief.draws,
             taken,
             caution,
+            None if self._limits is None else LimitChance(model, self._limits),
+        )
+
+    def search(self) -> Search:
+        """A search for a policy on what is believed now."""
+        return self._search(
+            self.belief.at(self._now), 0.0, self.rng, self.belief.caution(self._now, RECOMMENDED)
         )
 
     def _time(self, context: Any) -> float | None:
@@ -273,12 +281,10 @@ class GPAgent(Agent):
             return Recommendation(policy, *(float("nan"),) * 3, best_observed=best, best_observed_value=value)
         model = self.belief.at(self._now)
         caution = None if self._timed else self.belief.caution(None, RECOMMENDED)
-        policy = recommended(
-            self.belief,
-            self._now,
-            lambda: PosteriorMean().choose(self._search(model, 0.0, self.rng, caution)),
-        )
-        return self.predicted(policy)
+        search = self._search(model, 0.0, self.rng, caution)
+        if search.limits is not None:
+            search = replace(search, level=self._certainty)
+        return self.predicted(recommended(self.belief, self._now, search))
 
     def predicted(self, policy: Any, context: Any = None) -> Recommendation:
         """What a policy (d,), or a candidate's row, would be recommended with; see `Agent.recommend`."""
@@ -310,3 +316,21 @@ class GPAgent(Agent):
         return Recommendation(
             policy, middle, low, high, tried=tried, best_observed=best, best_observed_value=value, **groups
         )
+
+
+def composed_of(name: str, composition: BaseComposition, settings: AgentSettings) -> list[Composition]:
+    """What an agent with aggregate feedback composes its prior of: the objective, then the limits' values.
+
+    ValueError where one of them is not linear, so that no prior of the groups composes it.
+    """
+    if settings.kernel != "composed" or not isinstance(composition, Composition):
+        raise ValueError(f"{name} needs a prior of the composed values: no general g composes one")
+    limits = settings.limits
+    if limits is None:
+        return [composition]
+    if any(limits.functions) or composition.constant_weights is None:
+        raise ValueError(
+            f"{name} cannot compose the prior of its limits: that takes linear limits, and weights that are "
+            "the same for all policies; let it learn from its own rounds (prior.samples = 0)"
+        )
+    return [composition, *(Composition(limits.groups, weights=row) for row in limits.A)]

@@ -7,14 +7,16 @@ each observation against what all others say of it (Rasmussen & Williams 2006, s
 """
 
 import copy
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.special import ndtr
 
+from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.caution import RECOMMENDED
+from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.belief import Belief
 from optimizer.arrays import Array, Policies
@@ -30,13 +32,15 @@ CONTRADICTED = 2.0
 """Root mean square of standardised leave-one-out errors above which no prediction is recommended."""
 ENOUGH, LATEST = 5, 500
 """Observations of a group below which it is not looked at, and how many of the latest are."""
+SLACK = 1e-3
+"""How much less than the probability asked for is still it: a search ends within its own tolerance."""
 SAMPLES = 1024
 """Of two policies' outcomes together, where g is general."""
 HEAVY = 200_000_000
 """Bytes above which a posterior is not copied: two policies are then taken to err in opposite directions."""
 
 
-def recommended(belief: Belief, time: float | None, best: Callable[[], Any]) -> Any:
+def recommended(belief: Belief, time: float | None, search: Search) -> Any:
     """The policy (d,), or the candidate's row, to recommend.
 
     Parameters
@@ -45,12 +49,13 @@ def recommended(belief: Belief, time: float | None, best: Callable[[], Any]) -> 
         What is believed; it has a model.
     time : float or None
         For which it is, in a world that lives.
-    best : callable
-        Gives the policy with the best posterior mean among those that probably work.
+    search : Search
+        On the posterior, among policies that probably work; with limits, and the probability asked for.
     """
     tried, _ = belief.history.tried()
+    tried = tried[search.space.contains(tried)] if len(tried) else tried
     if not len(tried):
-        return best()
+        return best_predicted(search)
     model, works = belief.at(time), None if time is not None else belief.caution(None, RECOMMENDED)
     means = np.nan_to_num(model.predict(tried).mean, nan=-np.inf)
     if works is not None:
@@ -58,12 +63,57 @@ def recommended(belief: Belief, time: float | None, best: Callable[[], Any]) -> 
         if probability.max() < RECOMMENDED:
             return tried[np.lexsort((means, probability))[-1]]
         means = np.where(probability >= RECOMMENDED, means, -np.inf)
+    if search.limits is not None:
+        return keeping_limits(search, tried, means, contradicted(belief))
     leader = tried[np.argmax(means)]
     if contradicted(belief):
         return leader
-    found = best()
+    found = best_predicted(search)
     if works is not None and works.feasibility.probability(np.asarray([found]))[0] < RECOMMENDED - 1e-3:
         return leader
+    return preferred(model, found, leader)
+
+
+def best_predicted(search: Search) -> Any:
+    """The policy with the best posterior mean; with limits, among those that keep them with the level asked.
+
+    Where no policy was seen to reach it, the search begins at the one that keeps them most probably, which is
+    the answer where that does not reach it either.
+    """
+    if search.limits is None or search.level is None:
+        return PosteriorMean().choose(search)
+    found = PosteriorMean().choose(search)
+    if search.limits.probability(np.asarray([found]))[0] >= search.level - SLACK:
+        return found
+    surest = search.most_certain()
+    if search.limits.probability(np.asarray([surest]))[0] < search.level:
+        return surest
+    return PosteriorMean().choose(replace(search, history=lambda: np.asarray([surest])))
+
+
+def keeping_limits(search: Search, tried: Policies, means: Array, doubtful: bool) -> Any:
+    """The same as `recommended` under limits, of policies tried with these posterior means.
+
+    Keeping the limits with the probability asked for comes first, then the objective; where no policy does,
+    the one that does so most probably. Predictions that are `doubtful` are left out where a policy tried
+    keeps the limits.
+    """
+    limits, level = search.limits, search.level
+    assert limits is not None and level is not None
+    keeps = limits.probability(tried)
+    keeps = np.where(np.isfinite(means), keeps, -1.0)  # else they probably fail
+    leader = tried[np.argmax(np.where(keeps >= level, means, -np.inf))]
+    if keeps.max() >= level and doubtful:
+        return leader
+    found = best_predicted(search)
+    chance = float(limits.probability(np.asarray([found]))[0])
+    if keeps.max() < level:
+        return found if chance > keeps.max() else tried[np.argmax(keeps)]
+    return preferred(search.model, found, leader) if chance >= level - SLACK else leader
+
+
+def preferred(model: Any, found: Any, leader: Any) -> Any:
+    """Of the best predicted policy and the best tried one, the former only where it is as good a choice."""
     if probably_better(model, found, leader) >= SURE or no_riskier(model, found, leader):
         return found
     return leader

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
 from optimizer.arrays import Array
+from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import PropagationName
 from optimizer.posterior.solved_rows import RowStorage
 from optimizer.prior.prior import Prior
@@ -45,6 +46,14 @@ class AgentSettings:
         Whether `ask` and `tell` come with a context, such as the time, which kernels see as a feature.
     outcome_range : ndarray of shape (J, 2), optional
         What no group's outcome lies below or above: credible intervals end there. Infinite for no limit.
+    limits : OutcomeLimits, optional
+        Limits on the groups' noise-free outcomes that a policy must keep. An agent with aggregate feedback is
+        told their values beside the objective, and models each.
+    limit_probability : float, default 0.95
+        The probability of keeping all of them from which a policy is recommended.
+    within : SearchSpace, optional
+        The part of the space, with the same entries, in which policies are looked for; what is told may lie
+        outside it. The whole space unless given.
     storage : RowStorage, optional
         How the posterior over a large candidate set is stored: exact unless given.
     """
@@ -61,6 +70,9 @@ class AgentSettings:
     current: Any = None
     context: bool = False
     outcome_range: Array | None = None
+    limits: OutcomeLimits | None = None
+    limit_probability: float = 0.95
+    within: SearchSpace | None = None
     storage: RowStorage | None = None
 
     def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:

@@ -6,7 +6,7 @@ Its posterior is not Gaussian. How that of the groups is carried through g is
 
 import copy
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,11 @@ from numpy.typing import ArrayLike
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition
 from optimizer.composition.objective import Moments, Posterior
-from optimizer.composition.propagation import Delta, Propagation
+from optimizer.composition.propagation import Closed, Delta, Propagation
 from optimizer.differences import central_differences
+
+if TYPE_CHECKING:
+    from optimizer.composition.ready import ReadyComposition
 
 Function = Callable[[Array, Policies], Array]
 
@@ -44,6 +47,8 @@ class GeneralComposition(BaseComposition):
     ----------
     propagation : Propagation
         How moments are carried through g: `Delta` unless `propagated` says otherwise.
+    ready : ReadyComposition or None
+        The ready-made g that it is, whose closed forms are used where there are any.
 
     Raises
     ------
@@ -78,9 +83,25 @@ class GeneralComposition(BaseComposition):
             if not ((self.bounds >= 0) & np.isfinite(self.bounds)).all():
                 raise ValueError(f"bounds must be finite and not negative, not {self.bounds}")
         self.propagation: Propagation = Delta()
+        self.ready: ReadyComposition | None = None
+
+    @classmethod
+    def of(cls, ready: "ReadyComposition", groups: int) -> Self:
+        """The composition that a ready-made g of so many groups is."""
+        made = cls(
+            groups,
+            lambda outcomes, policies: ready(outcomes),
+            gradient=lambda outcomes, policies: ready.slopes(outcomes),
+            bounds=ready.bounds(groups),
+            sense=ready.own_sense,
+        )
+        made.ready = ready
+        if ready.jumps:
+            made.propagation = Closed()
+        return made
 
     def propagated(self, propagation: Propagation) -> Self:
-        """The same composition with another propagation.
+        """The same composition with another propagation; one that jumps keeps its closed form.
 
         Raises
         ------
@@ -89,7 +110,7 @@ class GeneralComposition(BaseComposition):
         """
         propagation.check(self)
         other = copy.copy(self)
-        other.propagation = propagation
+        other.propagation = self.propagation if self.ready and self.ready.jumps else propagation
         return other
 
     def unsigned(self, outcomes: Array, policies: Policies) -> Array:
@@ -128,7 +149,10 @@ class GeneralComposition(BaseComposition):
         return central_differences(lambda F: self.unsigned(F, policies), outcomes, steps)
 
     def moments(self, means: Array, variances: Array, policies: Policies) -> Moments:
-        """Mean and variance (n,) of the signed objective, by the propagation."""
+        """Mean and variance (n,) of the signed objective: in closed form, or by the propagation."""
+        closed = self.ready and self.ready.moments(means, variances)
+        if closed:
+            return Moments(self.sign * closed.mean, closed.variance)
         return self.propagation.moments(self, means, variances, policies)
 
     def posterior(self, means: Array, variances: Array, policies: Policies) -> Posterior:

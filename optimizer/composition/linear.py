@@ -61,9 +61,11 @@ class BaseComposition(ABC):
         """Signed objective of outcomes (n, J) at policies: the value to be maximised, shape (n,)."""
         return self.sign * self.unsigned(outcomes, policies)
 
-    def own(self) -> "Composition":
-        """Composition of one group, the objective itself: what an aggregate agent models."""
-        return Composition(1, sense="maximize" if self.sign > 0 else "minimize")
+    def own(self, others: int = 0) -> "Composition":
+        """The objective as a group of its own: what an aggregate agent models, beside others that are not."""
+        return Composition(
+            1 + others, weights=np.eye(1 + others)[0], sense="maximize" if self.sign > 0 else "minimize"
+        )
 
 
 class Composition(BaseComposition):

@@ -172,6 +172,37 @@ class Delta(_AtTheMean):
         return mean, GroupSlopes(in_means, mean.means**2, in_policies)
 
 
+class Closed(Propagation):
+    """The closed form of a ready-made g that jumps, whose samples have no slopes."""
+
+    def moments(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
+    ) -> Moments:
+        """Those of the composition."""
+        return composition.moments(means, variances, policies)
+
+    def gradient(
+        self,
+        composition: BaseComposition,
+        means: Array,
+        variances: Array,
+        policies: Array,
+        slopes: Moments,
+        chain: Callable[[GroupSlopes], Array],
+    ) -> Array:
+        """Through the mean and the variance."""
+        mean, variance = composition.ready.moment_slopes(means, variances)  # type: ignore[attr-defined]
+        signed = composition.sign * slopes.mean[:, None]
+        still = np.zeros_like(policies)
+        return chain(
+            GroupSlopes(
+                signed * mean.mean + slopes.variance[:, None] * variance.mean,
+                signed * mean.variance + slopes.variance[:, None] * variance.variance,
+                still,
+            )
+        )
+
+
 class Sampled(Propagation):
     """Samples of the objective, from common random numbers: g(mu + sd z) with the same z everywhere.
 

@@ -83,6 +83,13 @@ class Family:
             return SpaceTimeKernel(self._places_in_units(theta[:-1], span[:-1]), over_time)
         return self._places_in_units(theta, span)
 
+    def shift(self, count: int, span: Array, other: Array) -> Array:
+        """What to add to hyperparameters in units of some spans, to have them in units of others (count,)."""
+        ratio = np.log(span) - np.log(other)
+        if self.name == "rq":
+            return np.array([0.0, ratio[0]])
+        return ratio if len(ratio) == count else np.full(count, ratio[0])
+
     def _places_in_units(self, theta: Array, span: Array) -> Kernel:
         values = np.exp(theta)
         if self.laplacian is not None:

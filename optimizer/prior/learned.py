@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from optimizer.arrays import Array
 from optimizer.prior.families import Family
 from optimizer.prior.mixture import PriorMixture
-from optimizer.prior.prior import Prior
+from optimizer.prior.prior import Prior, joined
 
 MEAN_VARIANCE = 1.0
 """Prior variance of the constant mean about the observations' own, in amplitudes."""
@@ -83,9 +83,9 @@ class Learned:
         family = Family(self.family)
         S = len(self.groups[0].weights)
         return PriorMixture(
-            [_joined([one.prior(one.draws[s], family, self.span) for one in self.groups]) for s in range(S)],
+            [joined([one.prior(one.draws[s], family, self.span) for one in self.groups]) for s in range(S)],
             np.stack([one.weights for one in self.groups], axis=1),
-            _joined([one.prior(one.best, family, self.span) for one in self.groups]),
+            joined([one.prior(one.best, family, self.span) for one in self.groups]),
         )
 
     def most_probable(self) -> Self:
@@ -121,12 +121,3 @@ class Learned:
 
 
 _ARRAYS = ("best", "draws", "weights")
-
-
-def _joined(priors: list[Prior]) -> Prior:
-    """The priors of single groups as one."""
-    return Prior(
-        [prior.kernels[0] for prior in priors],
-        np.concatenate([prior.noise_variances for prior in priors]),
-        [prior.means[0] for prior in priors],
-    )

@@ -114,6 +114,15 @@ class Prior:
         )
 
 
+def joined(priors: Sequence[Prior]) -> Prior:
+    """The priors of single groups as one."""
+    return Prior(
+        [prior.kernels[0] for prior in priors],
+        np.concatenate([prior.noise_variances for prior in priors]),
+        [prior.means[0] for prior in priors],
+    )
+
+
 def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
     """Plain data of a kernel: its class name and parameters, but not the graph that it works on."""
     if type(kernel) not in STORABLE_KERNELS:

@@ -287,6 +287,8 @@ class Facts(NamedTuple):
         What else readers need of the policy space and of a linear composition, see
         `scenarios.study.stored_environment`. None in studies made before they were stored, and
         `composition` where it is not linear.
+    outcome_range : list of J pairs, or None
+        What a group's outcomes cannot lie below or above, None for no limit.
     """
 
     name: str
@@ -303,6 +305,7 @@ class Facts(NamedTuple):
     levers: list[Any] | None = None
     space: dict[str, Any] | None = None
     composition: dict[str, Any] | None = None
+    outcome_range: list[list[float | None]] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:

@@ -13,6 +13,7 @@ import bridges
 from scenarios.study.records import Facts
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 from simulators.contract.process_state import kept_process_state
+from simulators.contract.validation import outcome_ranges
 
 SAMPLES = 32
 """Policies of a space of numbers at which weights are compared, to see that they are the same everywhere."""
@@ -27,8 +28,11 @@ def facts_of(environment: Environment) -> Facts:
             composition = stored_composition(environment)
     except Exception:  # a composition that fails is the rounds' failure
         composition = None
+    ranges = outcome_ranges(environment.outcome_range, environment.groups)
     return Facts.of(environment)._replace(
-        space=stored_space(environment.policy_space), composition=composition
+        space=stored_space(environment.policy_space),
+        composition=composition,
+        outcome_range=None if ranges is None else [_ends(ends, 2) for ends in ranges],
     )
 
 
@@ -115,21 +119,46 @@ class StoredEnvironment(Environment):
     Parameters
     ----------
     facts : Facts
+    composed : bool, default True
+        Whether its composition is needed, and not only its groups.
 
     Raises
     ------
     ValueError
-        The study is from before this was stored, or its composition is not linear.
+        The study is from before this was stored, or its composition is needed and not linear.
     """
 
-    def __init__(self, facts: Facts) -> None:
-        if facts.composition is None:
-            raise ValueError("the study holds no linear composition")
+    def __init__(self, facts: Facts, *, composed: bool = True) -> None:
         self.name, self.policy_space = facts.name, read_space(facts)
         self.groups, self.group_units = tuple(facts.groups), tuple(facts.group_units)
         self.objective_unit, self.sense = facts.objective_unit, facts.sense
-        self._weights = np.array(facts.composition["weights"], dtype=float)
-        self._offset = np.array(facts.composition["offset"], dtype=float)
+        if facts.outcome_range is not None:
+            low, high = zip(*facts.outcome_range, strict=True)
+            self.outcome_range = np.stack(_limits(low, high), axis=1).tolist()
+        if facts.current_policy is not None and not self.policy_space.finite:
+            self.current_policy = np.array(facts.current_policy)
+            self.current_policy_label = facts.current_policy_label
+        self._terms: tuple[Array, Array] | None = None
+        if facts.composition is not None:
+            self._terms = (
+                np.array(facts.composition["weights"], dtype=float),
+                np.array(facts.composition["offset"], dtype=float),
+            )
+        elif composed:
+            self._composition()
+
+    def _composition(self) -> tuple[Array, Array]:
+        """Weights (J,) or (N, J), and offset () or (N,)."""
+        if self._terms is None:
+            raise ValueError("the study holds no linear composition")
+        return self._terms
+
+    @property
+    def constant_terms(self) -> tuple[Array, float] | None:
+        """The weights (J,) and the offset, where they are the same for all policies."""
+        if self._terms is None or self._terms[0].ndim > 1:
+            return None
+        return self._terms[0], float(self._terms[1])
 
     def step(self, policy: Any) -> Outcomes:
         """SimulationError: nothing is simulated here."""
@@ -137,13 +166,15 @@ class StoredEnvironment(Environment):
 
     def weights(self, policies: Any) -> Array:
         """g_j(x) of policies, (n, J)."""
-        shape = len(policies), len(self.groups)
-        whole = self._weights.ndim == 1
-        found: Array = np.broadcast_to(self._weights if whole else self._weights[np.asarray(policies)], shape)
+        shape, (weights, _) = (len(policies), len(self.groups)), self._composition()
+        found: Array = np.broadcast_to(weights if weights.ndim == 1 else weights[np.asarray(policies)], shape)
         return found
 
     def compose(self, outcomes: ArrayLike, policies: Any) -> Array:
         """The objective (...,) of outcomes (..., J)."""
-        offset = self._offset if self._offset.ndim == 0 else self._offset[np.asarray(policies, dtype=int)]
-        found: Array = (np.asarray(outcomes, dtype=float) * self.weights(policies)).sum(axis=-1) + offset
+        weights, offset = self._composition()
+        if weights.ndim > 1:
+            rows = np.asarray(policies, dtype=int)
+            weights, offset = weights[rows], offset[rows]
+        found: Array = (np.asarray(outcomes, dtype=float) * weights).sum(axis=-1) + offset
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from simulators.arrays import Array
 
 if TYPE_CHECKING:
+    from simulators.contract.outcome_limit import Limit
     from simulators.contract.policy_space import PolicySpace
 
 
@@ -141,6 +142,8 @@ class Environment(ABC):
         Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
         What `current_policy` is, in words.
+    limits : sequence of Limit
+        What the noise-free outcomes of a policy must keep; none unless set.
     """
 
     groups: tuple[str, ...]
@@ -154,6 +157,7 @@ class Environment(ABC):
     outcome_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
+    limits: Sequence[Limit] = ()
 
     _rng: np.random.Generator | None = None
 

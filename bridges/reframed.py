@@ -1,0 +1,168 @@
+"""The same simulator, asked another question: with other weights, another objective, limits on outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from optimizer.arrays import Array
+from optimizer.composition.outcome_limits import OutcomeLimits
+from optimizer.composition.ready import ReadyComposition
+from simulators.contract.environment import Environment, Outcomes
+from simulators.contract.outcome_limit import Limit
+
+
+class Reweighing(NamedTuple):
+    """Changes of a linear composition's weights, by group.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (J,)
+        What today's weights are multiplied by.
+    fixed : ndarray of shape (J,)
+        Weights in their place; nan where today's are multiplied.
+    """
+
+    factors: Array
+    fixed: Array
+
+    def of(self, weights: Array) -> Array:
+        """The weights (..., J) that today's become."""
+        return np.where(np.isnan(self.fixed), weights * self.factors, self.fixed)
+
+
+class ReframedEnvironment(Environment):
+    """An environment whose objective or limits are others than its own; its steps are its own.
+
+    Parameters
+    ----------
+    environment : Environment
+        Who is stepped.
+    objective : Reweighing, ReadyComposition or callable, optional
+        In place of its composition: other weights of a linear one, a ready-made one, or a function from
+        outcomes (..., J) and policies (..., d) to values (...,).
+    limits : sequence of Limit, optional
+        Besides those that it has.
+    unit : str, optional
+        Of the objective; the environment's unless given.
+    sense : {"minimize", "maximize"}, optional
+        The environment's unless given, or what a ready-made objective is.
+
+    Raises
+    ------
+    ValueError
+        If weights are to change where the composition is not linear, or a limit names an unknown group.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        *,
+        objective: Reweighing | ReadyComposition | Callable[..., Any] | None = None,
+        limits: Sequence[Limit] = (),
+        unit: str | None = None,
+        sense: Literal["minimize", "maximize"] | None = None,
+    ) -> None:
+        self.inner, self.objective = environment, objective
+        self.name = environment.name
+        self.groups, self.group_units = environment.groups, environment.group_units
+        self.policy_space = environment.policy_space
+        self.objective_unit = environment.objective_unit if unit is None else unit
+        self.sense = sense or environment.sense
+        if isinstance(objective, ReadyComposition):
+            self.sense = objective.own_sense
+            self.ready = objective
+        self.has_memory, self.lives = environment.has_memory, environment.lives
+        self.outcome_range = environment.outcome_range
+        self.current_policy = environment.current_policy
+        self.current_policy_label = environment.current_policy_label
+        self.limits = (*environment.limits, *limits)
+        for limit in self.limits:
+            limit.row(self.groups)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the environment offers, but not its composition's parts where that is another one."""
+        if name.startswith("__") or name == "inner":
+            raise AttributeError(name)
+        if name in ("gradient", "bounds", "ready") and self.objective is not None:
+            return getattr(self.objective, name) if callable(self.objective) else None
+        return getattr(self.inner, name)
+
+    @property
+    def context(self) -> float | None:
+        """The environment's."""
+        return self.inner.context
+
+    @property
+    def set_aside(self) -> tuple[Array, Array] | None:
+        """The environment's."""
+        return self.inner.set_aside
+
+    def reset(self, seed: Any = None) -> None:
+        """Restart the environment's noise and memory."""
+        self.inner.reset(seed)
+
+    def prepare(self, say: Callable[[str], None] = lambda detail: None) -> None:
+        """Let the environment do its long work."""
+        self.inner.prepare(say)
+
+    def step(self, policy: Any) -> Outcomes:
+        """A step of the environment."""
+        return self.inner.step(policy)
+
+    def expected(self, policies: ArrayLike) -> Array:
+        """The environment's noise-free outcomes."""
+        return self.inner.expected(policies)
+
+    def get_state(self) -> Any:
+        """The environment's memory."""
+        return self.inner.get_state()
+
+    def set_state(self, state: Any) -> None:
+        """Restore it."""
+        self.inner.set_state(state)
+
+    def weights(self, policies: ArrayLike) -> Array | None:
+        """Weights of a linear composition; None of any other."""
+        if self.objective is None:
+            return self.inner.weights(policies)
+        if not isinstance(self.objective, Reweighing):
+            return None
+        today = self.inner.weights(policies)
+        if today is None:
+            raise ValueError("weights can be changed of a linear composition only, and this one is none")
+        return self.objective.of(np.asarray(today, dtype=float))
+
+    def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
+        """The objective that is asked for."""
+        values = np.asarray(outcomes, dtype=float)
+        if self.objective is None:
+            return self.inner.compose(values, policies)
+        if isinstance(self.objective, ReadyComposition):
+            return self.objective(values)
+        if not isinstance(self.objective, Reweighing):
+            return np.asarray(self.objective(values, policies), dtype=float)
+        shape = values.shape[:-1]
+        rows = np.reshape(policies, (-1,) if self.policy_space.finite else (-1, self.policy_space.d))
+        flat = np.ascontiguousarray(values.reshape(len(rows), -1))
+        weights = self.weights(rows)
+        offset = self.inner.compose(np.zeros_like(flat), rows)
+        total: Array = (flat * weights).sum(axis=1) + offset
+        return total.reshape(shape)
+
+
+def outcome_limits(environment: Environment) -> OutcomeLimits | None:
+    """The limits of an environment as the optimizer's; None where it has none."""
+    limits, groups = environment.limits, environment.groups
+    if not limits:
+        return None
+    return OutcomeLimits(
+        [limit.row(groups) for limit in limits],
+        [limit.at_least for limit in limits],
+        [limit.at_most for limit in limits],
+        [limit.function for limit in limits],
+        [limit.text for limit in limits],
+    )

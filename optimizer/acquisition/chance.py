@@ -1,0 +1,50 @@
+"""The probability that policies keep the limits on outcomes, by the posterior of the groups.
+
+Expected improvement is multiplied with it (constrained EI, Gardner et al. 2014); a search by any other score
+is restricted to policies that may keep them, optimistically (by as many deviations as UCB adds), and a
+recommendation to those that keep them with the probability that is asked for.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from optimizer.acquisition.feasibility import Feasibility
+from optimizer.arrays import Array, Policies
+from optimizer.composition.objective import GroupSlopes
+from optimizer.composition.outcome_limits import OutcomeLimits
+
+
+class LimitChance(Feasibility):
+    """Whether policies keep limits, as a posterior sees it.
+
+    Parameters
+    ----------
+    model : DecomposedGP, CandidatePosterior or like them
+        The posterior of the groups.
+    limits : OutcomeLimits
+    """
+
+    def __init__(self, model: Any, limits: OutcomeLimits) -> None:
+        self.model, self.limits = model, limits
+
+    def log(self, policies: Policies) -> Array:
+        """Logarithm of the probability at policies, (n,)."""
+        return self.limits.chance(*self.model.predict_groups(policies)).log
+
+    def log_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """The same at policies (n, d) of a bounded space, and its gradient (n, d)."""
+        groups = self.model.predict_groups_with_gradients(X)
+        chance = self.limits.chance(groups.means, groups.variances)
+        slopes = GroupSlopes(chance.in_means, chance.in_variances, np.zeros_like(X))
+        return chance.log, groups.chain(slopes)
+
+    def probability(self, policies: Policies) -> Array:
+        """P(all limits are kept) at policies, (n,)."""
+        return np.exp(self.log(policies))
+
+    def with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """The same at policies (n, d) of a bounded space, and its gradient (n, d)."""
+        log, gradient = self.log_with_gradient(X)
+        probability = np.exp(log)
+        return probability, probability[:, None] * gradient

@@ -1,0 +1,117 @@
+"""A question bound to a study: the environment that it asks about, and where policies are looked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint
+
+import bridges
+from bridges.reframed import ReframedEnvironment
+from optimizer.space.search_space import SearchSpace
+from policyloop.messages import on_one_line
+from scenarios.errors import UserError
+from scenarios.questions.question import Question, fixed, limits, objective, reweighing
+from scenarios.study.records import Facts
+from scenarios.study.stored_environment import StoredEnvironment
+from scenarios.study.study import Study
+
+Row = tuple[NDArray[np.float64], float, float]
+"""A row of a linear constraint: its weights (d,), lower and upper limit."""
+
+
+@dataclass(frozen=True)
+class Framed:
+    """A question, bound.
+
+    Attributes
+    ----------
+    environment : ReframedEnvironment
+        What the study tells of its environment, with the objective and the limits asked for.
+    within : SearchSpace or None
+        The policies that meet the budget and the fixed levers; None where all do.
+    """
+
+    environment: ReframedEnvironment
+    within: SearchSpace | None
+
+
+def framed(study: Study, question: Question) -> Framed:
+    """Bind a question to a study; UserError where the study cannot be asked it."""
+    facts = study.environment
+    try:
+        own = StoredEnvironment(facts, composed=False)
+    except ValueError as error:
+        raise UserError(f"{study.path}: {error}: it cannot be asked; run it anew") from error
+    other = objective(question.objective, facts)
+    if question.weights and other is not None:
+        raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
+    asked = reweighing(question.weights, facts.groups) if question.weights else other
+    if facts.composition is None and (asked is None or question.weights):
+        raise UserError(
+            f"{study.path}: the objective of its environment is code, which the study does not hold; give "
+            "--objective worst-group, or another one"
+        )
+    constant = own.constant_terms
+    sums = None
+    if constant is not None and constant[1] == 0:
+        sums = {name: w for name, w in zip(facts.groups, constant[0].tolist(), strict=True) if w}
+    unit = None
+    if other is not None:
+        unit = facts.group_units[0] if len(set(facts.group_units)) == 1 else ""
+        unit = "groups" if question.objective.startswith("count") else unit
+    environment = ReframedEnvironment(
+        own, objective=asked, limits=limits(question.limits, facts.groups, sums), unit=unit
+    )
+    return Framed(environment, restricted(environment, question, facts))
+
+
+def restricted(environment: ReframedEnvironment, question: Question, facts: Facts) -> SearchSpace | None:
+    """Where policies meet the question's budget and fixed levers; UserError where none does."""
+    held = fixed(question.fix, facts)
+    if question.budget is None and not held:
+        return None
+    space = bridges.search_space(environment)
+    rows = space.constraint_rows()
+    if question.budget is not None:
+        rows = _with_budget(rows, question.budget)
+    bounds = space.bounds
+    if space.finite:
+        rows += [(np.eye(space.d)[i], value, value) for i, value in held.items()]
+    elif held:
+        lower, upper = space.lower.copy(), space.upper.copy()
+        for i, value in held.items():
+            lower[i] = upper[i] = value
+        bounds = Bounds(lower, upper)
+    constraint = None
+    if rows:
+        matrix, low, high = (np.array(part) for part in zip(*rows, strict=True))
+        constraint = LinearConstraint(matrix, low, high)
+    try:
+        return SearchSpace(
+            bounds=bounds,
+            constraint=constraint,
+            candidates=environment.policy_space.candidates,
+            embed=space.embed,
+            steps=space.steps,
+            categories=space.categories,
+        )
+    except ValueError as error:
+        what = [] if question.budget is None else [f"a budget of {question.budget:g}"]
+        what += [f"fixed {text}" for text in question.fix]
+        raise UserError(f"no policy has {' and '.join(what)}: {on_one_line(error)}") from error
+
+
+def _with_budget(rows: list[Row], budget: float) -> list[Row]:
+    """The rows of the constraint, of which the one with an upper limit has another."""
+    limited = [i for i, (_, _, high) in enumerate(rows) if np.isfinite(high)]
+    if len(limited) != 1:
+        have = "no upper limit" if not limited else f"{len(limited)} upper limits"
+        raise UserError(f"budget {budget:g}: the study's policies have {have}, and not one budget")
+    weights, low, high = rows[limited[0]]
+    found = list(rows)
+    # A budget that had to be used up is to be used up again.
+    found[limited[0]] = (weights, budget if low == high else min(low, budget), budget)
+    return found

@@ -1,0 +1,261 @@
+"""A question as people write it: other weights, another objective, limits, a budget, fixed levers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bridges.reframed import Reweighing
+from optimizer.composition.ready import READY, ReadyComposition, ready
+from policyloop.messages import on_one_line, unknown_name
+from scenarios.errors import UserError
+from scenarios.study.records import Facts
+from simulators.contract.levers import OneOf
+from simulators.contract.outcome_limit import Limit
+from simulators.contract.targets import is_target, load_target
+
+WEIGHTED_SUM = "weighted-sum"
+TOTAL, EVERY = "total", "every"
+"""In a limit: the objective as the study composes it, a sum with constant weights; each group by itself."""
+OPTION = {"cvar": "level", "count": "threshold"}
+"""What the number after an objective's name is, as in `cvar:0.5`."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a study; what is not said is as in the study.
+
+    Attributes
+    ----------
+    weights : sequence of str
+        `GROUP*2` multiplies today's weight, `GROUP=2` sets it. The `weighted-sum` of one group's outcomes
+        costed in another unit is said so.
+    objective : str
+        "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or FILE.py:g, a function
+        from outcomes (..., J) and policies (..., d) to values (...,). "": the study's.
+    limits : sequence of str
+        Such as `70+ <= 0.02`, `0-4 + 5-19 <= 0.3`, `every <= 0.05` (each group), `total <= 0.4`, or
+        `FILE.py:function <= 3`.
+    limit_probability : float, default 0.95
+        The joint probability of keeping all of them.
+    budget : float, optional
+        Another upper limit in place of the study's, in the unit of the study's one linear constraint.
+    fix : sequence of str
+        Levers that are not free: `LEVER=VALUE`.
+    """
+
+    weights: Sequence[str] = ()
+    objective: str = ""
+    limits: Sequence[str] = ()
+    limit_probability: float = 0.95
+    budget: float | None = None
+    fix: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Check what needs no study."""
+        if not 0 < self.limit_probability < 1:
+            raise UserError(
+                f"limit probability {self.limit_probability}; accepted: a number above 0 and below 1"
+            )
+        if self.budget is not None and not math.isfinite(self.budget):
+            raise UserError(f"budget {self.budget}: accepted: a finite number")
+
+    @property
+    def words(self) -> str:
+        """The question in one line."""
+        parts = [f"objective {self.objective}"] if self.objective else []
+        parts += [f"weights {', '.join(self.weights)}"] if self.weights else []
+        if self.limits:
+            parts.append(
+                f"limits {', '.join(self.limits)} (together {100 * self.limit_probability:g} % sure)"
+            )
+        parts += [f"budget {self.budget:g}"] if self.budget is not None else []
+        parts += [f"fixed {', '.join(self.fix)}"] if self.fix else []
+        return "; ".join(parts) or "as the study asked"
+
+
+def reweighing(texts: Sequence[str], groups: Sequence[str]) -> Reweighing:
+    """What `--weights` says: each text has one or more of `GROUP*2` and `GROUP=2`, parted by commas."""
+    factors, fixed = np.ones(len(groups)), np.full(len(groups), np.nan)
+    for text in texts:
+        for part in _parts(text, groups):
+            name, sign, number = _change(part, groups)
+            value = _number(f"weights {part!r}", number)
+            if value < 0:
+                raise UserError(f"weights {part!r}: {value:g} is negative; accepted: a number, 0 or more")
+            (factors if sign == "*" else fixed)[list(groups).index(name)] = value
+    return Reweighing(factors, fixed)
+
+
+def _parts(text: str, groups: Sequence[str]) -> list[str]:
+    """What stands between commas, but for commas in a group's name."""
+    pieces, found = text.split(","), []
+    while pieces:
+        part = pieces.pop(0)
+        while pieces and not re.search(r"[*=][^*=]*$", part):
+            part = f"{part},{pieces.pop(0)}"
+        found.append(part.strip())
+    return found
+
+
+def _change(part: str, groups: Sequence[str]) -> tuple[str, str, str]:
+    """A group, * or =, and the text after it."""
+    found = re.fullmatch(r"(.*?)\s*([*=])\s*([^*=]*)", part, flags=re.DOTALL)
+    if found is None:
+        raise UserError(f"weights {part!r}: accepted: GROUP*FACTOR or GROUP=WEIGHT, such as {groups[-1]}*10")
+    name, sign, number = found.groups()
+    if name not in groups:
+        raise UserError(f"weights {part!r}: {unknown_name('group', name, groups)}")
+    return name, sign, number
+
+
+def _number(what: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UserError(f"{what}: {text!r} is no finite number")
+    return value
+
+
+def objective(text: str, facts: Facts) -> ReadyComposition | Callable[..., Any] | None:
+    """What `--objective` names; None of the weighted sum."""
+    name, _, option = text.partition(":")
+    if text in ("", WEIGHTED_SUM):
+        return None
+    if name in READY:
+        if len(set(facts.group_units)) > 1:
+            raise UserError(
+                f"objective {text!r}: its groups have different units ({', '.join(facts.group_units)}) and "
+                "cannot be compared; name a function of one's own, FILE.py:g"
+            )
+        return _ready(text, name, option, facts)
+    if is_target(text):
+        try:
+            function = load_target(text)
+        except ValueError as error:
+            raise UserError(f"objective: {on_one_line(error)}") from error
+        if not callable(function):
+            raise UserError(f"objective {text!r} is no function")
+        return function  # type: ignore[no-any-return]
+    raise UserError(
+        f"objective {text!r}: {unknown_name('objective', name, [WEIGHTED_SUM, *READY])}, or FILE.py:g"
+    )
+
+
+def _ready(text: str, name: str, option: str, facts: Facts) -> ReadyComposition:
+    wanted = OPTION.get(name)
+    if option and wanted is None:
+        raise UserError(f"objective {text!r}: {name} has no number")
+    if wanted and not option:
+        raise UserError(f"objective {text!r}: {name} needs its {wanted}, such as {name}:0.5")
+    try:
+        options = {wanted: _number(f"objective {text!r}", option)} if wanted else {}
+        return ready(name, facts.sense, **options)
+    except ValueError as error:
+        raise UserError(f"objective {text!r}: {error}") from error
+
+
+def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, float] | None) -> list[Limit]:
+    """What `--limit` says, one or more limits each.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    groups : sequence of str
+    total : mapping, optional
+        The weights of the objective by group, where they are constants.
+    """
+    found = []
+    for text in texts:
+        match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", text.strip(), flags=re.DOTALL)
+        if match is None:
+            raise UserError(
+                f"limit {text!r}: accepted: GROUP <= NUMBER, or >=, such as '{groups[-1]} <= 0.02'"
+            )
+        value, sign, number = match.groups()
+        end = _number(f"limit {text!r}", number)
+        ends = {"at_most" if sign == "<=" else "at_least": end}
+        for weights in _weights(text, value, groups, total):
+            try:
+                if callable(weights):
+                    found.append(Limit(function=weights, name=value, **ends))  # type: ignore[arg-type]
+                else:
+                    found.append(Limit(weights, **ends))  # type: ignore[arg-type]
+            except ValueError as error:
+                raise UserError(f"limit {text!r}: {error}") from error
+    return _joined(found)
+
+
+def _joined(limits: Sequence[Limit]) -> list[Limit]:
+    """Those with one value on both sides as one limit."""
+    found: list[Limit] = []
+    for limit in limits:
+        same = [i for i, one in enumerate(found) if limit.weights and one.weights == limit.weights]
+        if not same:
+            found.append(limit)
+            continue
+        one = found[same[0]]
+        low, high = max(one.at_least, limit.at_least), min(one.at_most, limit.at_most)
+        if low > high:
+            raise UserError(f"limits {one.text!r} and {limit.text!r} cannot both be kept")
+        found[same[0]] = Limit(limit.weights, low, high)
+    return found
+
+
+def _weights(
+    text: str, value: str, groups: Sequence[str], total: Mapping[str, float] | None
+) -> list[Mapping[str, float] | Callable[..., Any]]:
+    """What a limit's value is: weights by group, or a function; one for every group of `every`."""
+    if value in groups:
+        return [{value: 1.0}]
+    if value == EVERY:
+        return [{name: 1.0} for name in groups]
+    if value == TOTAL:
+        if total is None:
+            raise UserError(f"limit {text!r}: the study's objective is no sum with constant weights")
+        return [dict(total)]
+    if is_target(value) and value.rpartition(":")[0].endswith(".py"):
+        try:
+            return [load_target(value)]
+        except ValueError as error:
+            raise UserError(f"limit {text!r}: {on_one_line(error)}") from error
+    weights: dict[str, float] = {}
+    for term in re.split(r"\s\+\s", value):
+        found = re.fullmatch(r"(?:([-+0-9.eE]+)\s*\*\s*)?(.+)", term.strip())
+        assert found is not None
+        factor, name = found.groups()
+        if term.strip() in groups:
+            factor, name = None, term.strip()
+        if name not in groups:
+            raise UserError(f"limit {text!r}: {unknown_name('group', name, [*groups, EVERY, TOTAL])}")
+        weights[name] = weights.get(name, 0.0) + (1.0 if factor is None else _number(text, factor))
+    return [weights]
+
+
+def fixed(texts: Sequence[str], facts: Facts) -> dict[int, float]:
+    """What `--fix` says: the number of each fixed entry, by its place."""
+    found = {}
+    for text in texts:
+        label, sign, value = text.rpartition("=")
+        if not sign or label not in facts.labels:
+            names = unknown_name("lever", label, facts.labels)
+            raise UserError(f"fix {text!r}: {names if sign else 'accepted: LEVER=VALUE'}")
+        place = facts.labels.index(label)
+        lever = None if facts.levers is None else facts.kinds[place]
+        if isinstance(lever, OneOf):
+            if value not in lever.names:
+                raise UserError(f"fix {text!r}: {unknown_name('category', value, lever.names)}")
+            found[place] = lever.number(value)
+            continue
+        number = _number(f"fix {text!r}", value)
+        if lever is not None and not lever.low <= number <= lever.high:
+            raise UserError(f"fix {text!r}: {number:g} is outside {lever.low:g} to {lever.high:g}")
+        found[place] = number
+    return found

@@ -1,0 +1,141 @@
+"""Answers as tables for people, and as rows for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from scenarios.numbers import between, significant
+from scenarios.questions.answer import Answer, Estimate, Prediction
+from scenarios.study.levers import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def print_answers(answers: Sequence[Answer], console: Console) -> None:
+    """Print what a question is answered with: one table, or a row a trial where each has a world of its own."""
+    if len(answers) == 1:
+        print_answer(answers[0], console)
+        return
+    console.print(_spread(answers))
+    for line in dict.fromkeys(line for answer in answers for line in answer.remarks):
+        console.print(line, style="dim")
+
+
+def print_answer(answer: Answer, console: Console) -> None:
+    """Print an answer beside the best policy that was simulated, and today's practice."""
+    columns = {"answer": answer.best}
+    if answer.best_tried is not None and answer.best_tried.policy != answer.best.policy:
+        columns["best simulated"] = answer.best_tried
+    if answer.current is not None:
+        columns["current practice"] = answer.current
+    table = Table(
+        title=f"{answer.question}\nfrom {answer.rounds} rounds of {', '.join(answer.agents)}; predictions with "
+        "95 % credible intervals",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column("", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for label in answer.best.policy:
+        table.add_row(label, *(shown(one.policy[label]) for one in columns.values()))
+    table.add_row("simulated", *(_times(one.tried) for one in columns.values()))
+    table.add_section()
+    for group, unit in answer.group_units.items():
+        table.add_row(_with_unit(group, unit), *(_estimate(one.groups[group]) for one in columns.values()))
+    table.add_section()
+    name = _with_unit("objective", answer.unit)
+    table.add_row(name, *(_estimate(one.objective) for one in columns.values()))
+    for k, limit in enumerate(answer.best.limits):
+        table.add_row(
+            f"P({limit.limit})", *(significant(one.limits[k].probability, 3) for one in columns.values())
+        )
+    if len(answer.best.limits) > 1:
+        table.add_row("P(all limits)", *(significant(one.probability, 3) for one in columns.values()))
+    console.print(table)
+    following = ", ".join(f"{label} {shown(entry)}" for label, entry in answer.next_policy.items())
+    console.print(
+        f"Next simulation: {following}; expected improvement {significant(answer.expected_improvement, 2)}"
+        + (f" {answer.unit}" if answer.unit else ""),
+        style="dim",
+    )
+    for line in answer.remarks:
+        console.print(line, style="dim")
+
+
+def _spread(answers: Sequence[Answer]) -> Table:
+    """A row a trial, then the mean and the standard deviation of all."""
+    first = answers[0]
+    title = f"{first.question}\nEvery trial has a world of its own, and so an answer of its own"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("trial", no_wrap=True)
+    labels = list(first.best.policy)
+    for label in labels:
+        table.add_column(label, justify="right")
+    table.add_column(_with_unit("objective", first.unit), justify="right")
+    if first.best.limits:
+        table.add_column("P(all limits)", justify="right")
+    for answer in answers:
+        chance = [significant(answer.best.probability, 3)] if first.best.limits else []
+        entries = (shown(answer.best.policy[label]) for label in labels)
+        table.add_row(answer.world, *entries, _estimate(answer.best.objective), *chance)
+    table.add_section()
+    means = np.array([answer.best.objective.mean for answer in answers])
+    for name, of in (("mean", np.mean), ("deviation", _deviation)):
+        entries = (_over([answer.best.policy[label] for answer in answers], of) for label in labels)
+        table.add_row(name, *entries, significant(float(of(means))), *([""] if first.best.limits else []))
+    return table
+
+
+def _deviation(values: Any) -> float:
+    return float(np.std(values, ddof=1))
+
+
+def _over(entries: Sequence[Any], of: Any) -> str:
+    return "" if any(isinstance(entry, str) for entry in entries) else significant(float(of(entries)), 3)
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name}, {unit}" if unit else name
+
+
+def _times(count: int) -> str:
+    return f"{count} times" if count > 1 else "once" if count else "no"
+
+
+def _estimate(one: Estimate) -> str:
+    return f"{significant(one.mean)} {between(one.low, one.high)}".rstrip()
+
+
+def to_dataframe(answers: Sequence[Answer]) -> pd.DataFrame:
+    """One row a policy: the answer of each world, its best policy simulated, and today's practice.
+
+    Columns `world, which, x_<label>.., tried, objective, objective_low, objective_high, y_<group>,
+    y_<group>_low, y_<group>_high .., p_<limit>.., p_all`.
+    """
+    import pandas as pd
+
+    rows = []
+    for answer in answers:
+        parts = (("answer", answer.best), ("best simulated", answer.best_tried), ("current", answer.current))
+        rows += [{"world": answer.world, "which": name, **_row(one)} for name, one in parts if one]
+    return pd.DataFrame(rows)
+
+
+def _row(one: Prediction) -> dict[str, Any]:
+    found: dict[str, Any] = {f"x_{label}": entry for label, entry in one.policy.items()}
+    found |= {"tried": one.tried} | _columns("objective", one.objective)
+    for group, estimate in one.groups.items():
+        found |= _columns(f"y_{group}", estimate)
+    found |= {f"p_{limit.limit}": limit.probability for limit in one.limits}
+    return found | {"p_all": one.probability}
+
+
+def _columns(name: str, one: Estimate) -> dict[str, float]:
+    return {name: one.mean, f"{name}_low": one.low, f"{name}_high": one.high}
