@@ -15,7 +15,7 @@ from optimizer.space.search_space import SearchSpace
 
 Feedback = Literal["decomposed", "aggregate"]
 
-AGENT_VERSION = 2
+AGENT_VERSION = 3
 """Raised whenever an agent asks for another policy than before after the same observations."""
 
 CREDIBLE = 1.959963984540054

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.caution import RECOMMENDED
-from optimizer.acquisition.search import Search
+from optimizer.acquisition.search import Search, posterior_means
 from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.belief import Belief
 from optimizer.arrays import Array, Policies
@@ -57,7 +57,7 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
     if not len(tried):
         return best_predicted(search)
     model, works = belief.at(time), None if time is not None else belief.caution(None, RECOMMENDED)
-    means = np.nan_to_num(model.predict(tried).mean, nan=-np.inf)
+    means = np.nan_to_num(posterior_means(model, tried), nan=-np.inf)
     if works is not None:
         probability = works.feasibility.probability(tried)
         if probability.max() < RECOMMENDED:

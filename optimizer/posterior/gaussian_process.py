@@ -191,6 +191,15 @@ class GaussianProcess:
             variance = np.maximum(variance - np.einsum("ti,ti->i", V, V), 0.0)
         return mean, variance
 
+    def predict_mean(self, X: ArrayLike) -> Array:
+        """Posterior mean at points (n, p), shape (n,), by mu(x) + k(x, X) K_T^-1 (y - mu(X))."""
+        X = self._as_points(X)
+        mean = self.mean_prior(X)
+        if len(self):
+            prepared = self._prepare()
+            mean = mean + prepared.kernel.value(X) @ prepared.alpha
+        return mean
+
     def predict_covariance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean (n,) and covariance (n, n) at points (n, p)."""
         X = self._as_points(X)

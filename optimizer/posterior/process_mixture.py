@@ -119,6 +119,15 @@ class ProcessMixture:
             mean[some], variance[some] = moments.mean, moments.variance
         return mean, variance
 
+    def predict_mean(self, X: ArrayLike) -> Array:
+        """Posterior mean of the mixture at points (n, p), shape (n,)."""
+        X = as_points(X)
+        mean = np.zeros(len(X))
+        for some in self._chunks(len(X)) if len(self) else ():
+            means = np.einsum("smt,st->sm", self._kernel().value(X[some]), self._alpha)
+            mean[some] = self.weights @ means
+        return mean
+
     def predict_with_gradients(self, X: Array) -> Gradients:
         """The same with gradients in the features.
 
