@@ -12,7 +12,13 @@ from optimizer import Composition, DecomposedGP, GeneralComposition, Prior, Sear
 from optimizer.acquisition.caution import Caution
 from optimizer.acquisition.feasibility import Feasibility
 from optimizer.agents import recommending
-from optimizer.agents.recommending import no_riskier, probably_better
+from optimizer.agents.recommending import (
+    contradicted,
+    left_out_errors,
+    no_riskier,
+    probably_better,
+    within,
+)
 
 GRID = np.linspace(0, 1, 41)[:, None]
 TOLD = np.array([2, 9, 20, 27, 36])
@@ -135,3 +141,43 @@ def test_of_policies_known_exactly_the_better_is_better_for_sure():
     known = DecomposedGP([0.0 * RBF(1.0)], [0.0], Composition(1), [lambda X: X[:, 0]])
     low, high = np.array([0.2]), np.array([0.7])
     assert probably_better(known, high, low) == 1.0 and probably_better(known, low, high) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([[1.9, -1.9], [1.9]], False),
+        ([[2.1, -2.1], [2.1]], True),
+        ([[0.0, 0.0, 0.0], [-4.5]], True),  # one that is far off weighs by its square
+        ([], False),
+    ],
+)
+def test_data_contradict_a_posterior_by_the_root_mean_square_over_all_groups(monkeypatch, errors, expected):
+    monkeypatch.setattr(recommending, "left_out_errors", lambda belief: [np.array(one) for one in errors])
+    assert contradicted(None) is expected
+
+
+def test_the_latest_observations_are_those_looked_at(monkeypatch):
+    prior = Prior([RBF(0.15)], np.array([0.01]), [0.0])
+    Y = np.random.default_rng(5).normal(0, 1, (12, 1))
+    rows = np.arange(0, 36, 3)
+    whole, last = (make_agent("d-gpucb", SPACE, Composition(1), prior=prior) for _ in range(2))
+    whole.tell(rows, Y)
+    last.tell(rows[-7:], Y[-7:])
+    monkeypatch.setattr(recommending, "LATEST", 7)
+    assert left_out_errors(whole.belief)[0] == pytest.approx(left_out_errors(last.belief)[0])
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        ([[0.0, 1.0], [2.0, 5.0], [-1.0, 4.0]], (2 * 0 - 3 * 5 + 0 + 7, 2 * 1 - 3 * 2 + 0 + 7)),
+        ([[0.0, np.inf], [2.0, 5.0], [-np.inf, np.inf]], (2 * 0 - 3 * 5 + 7, np.inf)),
+        ([[0.0, 1.0], [2.0, np.inf], [-1.0, 4.0]], (-np.inf, 2 * 1 - 3 * 2 + 7)),
+    ],
+)
+def test_what_an_objective_can_be_is_the_sum_of_what_its_weighted_groups_can(ranges, expected):
+    g = Composition(3, weights=[2.0, -3.0, 0.0], offset=7.0, sense="minimize")
+    assert within(g, np.array(ranges), np.array([[0.5]])) == pytest.approx(expected)
+    general = GeneralComposition(3, lambda F, X: F.max(axis=-1))
+    assert within(general, np.array(ranges), np.array([[0.5]])) == (-np.inf, np.inf)
