@@ -80,9 +80,9 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
 def best_predicted(search: Search) -> Any:
     """The policy with the best posterior mean; with limits, among those that keep them with the level asked.
 
-    Where none was found with it, the search begins anew at the one that keeps them most probably, which is the
-    answer where that does not reach it either. A price on what is missing lets a search end a little below the
-    level: it then aims so much above.
+    Where none was found with it, the search begins anew at the one that keeps them most probably, which is
+    the answer where that does not reach it either. A price on what is missing lets a search end a little
+    below the level: it then aims so much above.
     """
     limits, level = search.limits, search.level
     found = PosteriorMean().choose(search)

@@ -1,7 +1,7 @@
 """Agents under limits on outcomes: the constrained optimum in closed form, and each choice by brute force.
 
-Groups are a gain x_1 + x_2 and a harm x_1^2 + x_2^2; the objective is gain - harm / 2, to be maximised. With at
-most 0.5 of harm the best policy is (0.5, 0.5), of value 0.75; without the limit it is (1, 1), of value 1.
+Groups are a gain x_1 + x_2 and a harm x_1^2 + x_2^2; the objective is gain - harm / 2, to be maximised. With
+at most 0.5 of harm the best policy is (0.5, 0.5), of value 0.75; without the limit it is (1, 1), of value 1.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
+from optimizer import Composition, ConstantBeta, GeneralComposition, Prior, SearchSpace, make_agent
 from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.thompson import composed
 from optimizer.agents.names import GP_AGENTS
@@ -247,8 +247,6 @@ def test_expected_improvement_is_weighed_by_the_probability_that_the_limit_is_ke
 
 
 def test_ucb_looks_among_those_that_may_keep_the_limit_by_as_many_deviations_as_it_adds():
-    from optimizer import ConstantBeta
-
     agent = make_agent(
         "d-gpucb",
         SearchSpace(candidates=GRID),

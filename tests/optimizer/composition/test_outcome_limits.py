@@ -57,7 +57,7 @@ def test_independent_limits_have_the_product_of_their_probabilities():
 
 
 def test_limits_that_share_a_group_have_the_bivariate_normal_s_probability():
-    """256 samples, their edges rounded over 5 % of a deviation: to 0.03, and to 0.015 where P is 0.9 or more."""
+    """256 samples, edges rounded over 5 % of a deviation: to 0.03, and to 0.015 where P is high."""
     means, variances = groups(20)
     exact = []
     for m, v in zip(means @ SHARED.A.T, variances, strict=True):

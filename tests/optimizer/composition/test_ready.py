@@ -1,4 +1,4 @@
-"""Ready-made compositions by number: by hand, by differences, by Monte Carlo, and CVaR by a linear program."""
+"""Ready-made compositions: by hand, by differences, by Monte Carlo, and CVaR by a linear program."""
 
 import numpy as np
 import pytest
@@ -219,7 +219,7 @@ def test_slopes_of_the_count_s_moments_are_those_of_differences(sense):
 @pytest.mark.parametrize("sense", SENSES)
 def test_a_composition_of_it_is_signed_so_that_more_is_better(kind, sense):
     g = kind(sense)
-    composition, (means, variances) = GeneralComposition.of(g, 4), groups()
+    composition, (means, _) = GeneralComposition.of(g, 4), groups()
     X = np.zeros((len(means), 1))
     sign = 1.0 if g.own_sense == "maximize" else -1.0
     assert composition.sign == sign
