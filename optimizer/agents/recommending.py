@@ -122,11 +122,9 @@ def keeping_limits(search: Search, tried: Policies, means: Array, doubtful: bool
         return leader
     found = best_predicted(search)
     chance = float(limits.log(np.asarray([found]))[0])
-    if keeps.max() < np.log(level):
-    chance = float(limits.probability(np.asarray([found]))[0])
     if max(keeps.max(), chance) < np.log(HOPELESS):
         return least_broken(search, np.concatenate([tried[np.isfinite(means)], np.asarray([found])]))
-    if keeps.max() < level:
+    if keeps.max() < np.log(level):
         return found if chance > keeps.max() else tried[np.argmax(keeps)]
     return preferred(search.model, found, leader) if chance >= np.log(level - SLACK) else leader
 
