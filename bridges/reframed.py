@@ -96,6 +96,12 @@ class ReframedEnvironment(Environment):
         return getattr(self.inner, name)
 
     @property
+    def group_sense(self) -> Literal["minimize", "maximize"]:
+        """What is to be done with the groups' outcomes, whatever the objective is."""
+        inner = self.inner
+        return inner.group_sense if isinstance(inner, ReframedEnvironment) else inner.sense
+
+    @property
     def context(self) -> float | None:
         """The environment's."""
         return self.inner.context
