@@ -351,14 +351,18 @@ def composed_of(name: str, composition: BaseComposition, settings: AgentSettings
 
     ValueError where one of them is not linear, so that no prior of the groups composes it.
     """
-    if settings.kernel != "composed" or not isinstance(composition, Composition):
-        raise ValueError(f"{name} needs a prior of the composed values: no general g composes one")
     limits = settings.limits
     if limits is None:
-        return [composition]
-    if any(limits.functions) or composition.constant_weights is None:
+        if settings.kernel == "composed" and isinstance(composition, Composition):
+            return [composition]
+        raise ValueError(f"{name} needs a prior of the composed values: no general g composes one")
+    if (
+        any(limits.functions)
+        or not isinstance(composition, Composition)
+        or composition.constant_weights is None
+    ):
         raise ValueError(
-            f"{name} cannot compose the prior of its limits: that takes linear limits, and weights that are "
-            "the same for all policies; let it learn from its own rounds (prior.samples = 0)"
+            f"{name} cannot compose the prior of its limits: that takes linear limits, and an objective whose "
+            "weights are the same for all policies; let it learn from its own rounds (prior.samples = 0)"
         )
     return [composition, *(Composition(limits.groups, weights=row) for row in limits.A)]

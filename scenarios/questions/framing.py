@@ -48,7 +48,9 @@ def framed(study: Study, question: Question) -> Framed:
     except ValueError as error:
         raise UserError(f"{study.path}: {error}: it cannot be asked; run it anew") from error
     named = question.objective or (_own_objective(study) if not question.weights else "")
-    other = objective(named, facts.sense, facts.group_units)
+    # An objective that counts groups is made small, whatever is to be done with the groups' outcomes.
+    sense = own.sense = facts.group_sense or facts.sense
+    other = objective(named, sense, facts.group_units)
     if question.weights and other is not None:
         raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
     asked = reweighing(question.weights, facts.groups) if question.weights else other

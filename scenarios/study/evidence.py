@@ -125,9 +125,10 @@ def _with_rounds(labels: Sequence[str], rounds: Sequence[StoredRound]) -> list[s
 def _exact(rounds: Sequence[StoredRound]) -> bool:
     """Whether every observation is known to be without noise."""
     return all(
-        one.expected_outcomes is not None and one.expected_outcomes == one.outcomes
+        one.expected_outcomes is not None
+        and all(y is None or y == f for y, f in zip(one.outcomes, one.expected_outcomes, strict=True))
         for one in rounds
-        if one.status == "ok"
+        if one.status in ("ok", "partial")
     )
 
 
