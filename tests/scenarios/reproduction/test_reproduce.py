@@ -17,7 +17,7 @@ from scenarios.reproduction.run import reproduce
 from scenarios.reproduction.settings import FIGURES, Settings, paper, quick, resolve
 from scenarios.running.progress import Progress
 
-TINY = Settings(quick=True, draws=3, runs=3, observations=4, samples=20, flu_groups=(5,), trials=3, rounds=6)
+TINY = Settings(quick=True, draws=5, runs=5, observations=4, samples=20, flu_groups=(5,), trials=5, rounds=6)
 
 
 @pytest.mark.parametrize(
