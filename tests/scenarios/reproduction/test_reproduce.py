@@ -152,7 +152,7 @@ def test_claims_are_what_the_stored_numbers_say(made):
 
 def test_the_regression_figure_shows_the_studys_averages(made):
     setting = regressions.setting_of("rbf", TINY)
-    found = regression_study(setting, runs=3)
+    found = regression_study(setting, runs=TINY.runs)
     numbers = pd.read_csv(made.path / "figure-2a.csv").set_index(["groups", "observations"])
     for i, J in enumerate((3, 5, 7, 10)):
         ratio = found.decomposed[i].mean(axis=1) / found.entire[i].mean(axis=1)
