@@ -2,6 +2,7 @@ from .agents.making import initial_design as initial_design
 from .agents.making import make_agent as make_agent
 from .composing import composed as composed
 from .composing import known_outcomes as known_outcomes
+from .ensemble import EnsembleEnvironment as EnsembleEnvironment
 from .environments.command_environment import CommandEnvironment as CommandEnvironment
 from .environments.function_environment import FunctionEnvironment as FunctionEnvironment
 from .environments.gymnasium_environment import GymnasiumEnvironment as GymnasiumEnvironment
@@ -15,6 +16,7 @@ from .feedback import check_composition as check_composition
 from .feedback import composition as composition
 from .feedback import current_policy as current_policy
 from .feedback import is_general as is_general
+from .feedback import observation as observation
 from .feedback import search_space as search_space
 from .loop import Loop as Loop
 from .loop import Parted as Parted
@@ -34,6 +36,7 @@ from .round import Round as Round
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence
 from .steps import OneByOne as OneByOne
+from .steps import Part as Part
 from .steps import Steps as Steps
 from .steps import Taken as Taken
 from .steps import observe as observe

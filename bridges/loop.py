@@ -14,8 +14,8 @@ from bridges.feedback import observation, search_space
 from bridges.optimum import Optimum, find_optimum, regret
 from bridges.round import Round
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Steps, Taken
-from optimizer.agents.agent import Agent, Recommendation
+from bridges.steps import OneByOne, Part, Steps, Taken
+from optimizer.agents.agent import Agent, Query, Recommendation
 from optimizer.arrays import Array, Policies
 from optimizer.prior.learned import Learned
 from policyloop.messages import failure
@@ -162,9 +162,10 @@ class Loop:
     def _compare(self, policies: Mapping[int, Any], past: Mapping[int, Round]) -> None:
         """Check that an agent asks for what it asked for before."""
         space = self.environment.policy_space
-        for t, policy in policies.items():
+        for t, asked in policies.items():
             if t not in past:
                 continue
+            policy = whole_policy(asked)
             before, now = past[t].policy, space.resolve(np.asarray([policy]))[0]
             reach = np.maximum(np.abs(before), np.abs(now))
             if (np.abs(before - now) > SAME * np.maximum(reach, 1e-3)).any():
@@ -179,15 +180,16 @@ class Loop:
         missing = [t for t in numbers if t not in past]
         context = self.environment.context
         start = perf_counter()
-        policies = self._policies(whole, context) if missing else {}
+        queries = self._policies(whole, context) if missing else {}
         if compare:
-            self._compare(policies, past)
+            self._compare(queries, past)
+        policies = {t: whole_policy(asked) for t, asked in queries.items()}
         share = (perf_counter() - start) / max(len(missing), 1)
         # Before the step: a living world is another one after it.
         expected = {t: self._expected(policies[t]) for t in missing}
         optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
         ended = {t: past[t] for t in numbers if t in past}
-        asked = [(self._begin(t), policies[t]) for t in missing]
+        asked = [(self._begin(t), queries[t]) for t in missing]
         last: Round | None = None
         for taken in self._steps.take(asked):
             t = missing[taken.which]
@@ -218,7 +220,7 @@ class Loop:
         return self._start if t == 1 else None
 
     def _policies(self, whole: range, context: float | None) -> dict[int, Any]:
-        """The policies of a whole batch, by round: the design's, then the agent's."""
+        """What is asked of the steps of a whole batch, by round: the design's policies, then the agent's."""
         chosen: list[Any] = [] if self.design is None else list(self.design[whole[0] - 1 : whole[-1]])
         if len(chosen) < len(whole):
             chosen += self._asked(len(whole) - len(chosen), whole[0], context)
@@ -250,7 +252,10 @@ class Loop:
         """The agent's policies; random ones where it cannot choose, because the composition fails it."""
         with kept_process_state(), watched_failures() as failed:
             try:
-                return list(self.agent.ask(n, **moment(context)))
+                asked = self.agent.ask(n, **moment(context))
+                if isinstance(asked, Query):
+                    return [Part(*one) for one in zip(*asked, strict=True)]
+                return list(asked)
             except Exception:
                 if not failed:
                     raise
@@ -355,6 +360,11 @@ class Loop:
                     failure(error),
                 )
             return unknown
+
+
+def whole_policy(asked: Any) -> Any:
+    """The policy of what is asked of a step: of some groups, or of all."""
+    return asked.policy if isinstance(asked, Part) else asked
 
 
 def moment(context: float | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,20 @@ AGENT_VERSION = 2
 
 CREDIBLE = 1.959963984540054
 """Half width of a 95 % credible interval, in posterior standard deviations."""
+
+
+class Query(NamedTuple):
+    """What an agent asks for that also picks which groups are to be observed.
+
+    Attributes
+    ----------
+    policies : ndarray of shape (n, d) or (n,)
+    groups : list of n lists of int
+        Of each policy, which groups; the others may be left out.
+    """
+
+    policies: Policies
+    groups: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -83,8 +97,10 @@ class Agent(ABC):
         self._best: tuple[Any, float] = (None, float("nan"))
 
     @abstractmethod
-    def ask(self, n: int = 1, context: Any = None) -> Policies:
+    def ask(self, n: int = 1, context: Any = None) -> Policies | Query:
         """The next policies to try: (n, d), or (n,) candidate rows in a finite space.
+
+        A `Query` of them where the agent picks which groups are to be observed as well.
 
         Parameters
         ----------

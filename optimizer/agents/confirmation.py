@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from optimizer.agents.agent import CREDIBLE, Agent, Recommendation
+from optimizer.agents.agent import CREDIBLE, Agent, Query, Recommendation
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition
@@ -83,7 +83,7 @@ class Confirming(Agent):
         self._told: list[tuple[Any, float]] = []
         self._since: list[tuple[Any, float]] = []
 
-    def ask(self, n: int = 1, context: Any = None) -> Policies:
+    def ask(self, n: int = 1, context: Any = None) -> Policies | Query:
         """What the agent asks for; from `first` on, of the leaders those that were tried least."""
         if self.rounds < self.first:
             return self.agent.ask(n, **_context(context))

@@ -58,7 +58,7 @@ def code_of(scenario: Scenario) -> list[Code]:
 
 def data_of(scenario: Scenario) -> dict[str, str]:
     """SHA-256 of every file that the options of a scenario name, by path; of a folder, of all its files."""
-    found: dict[str, str] = {}
+    found = _files(scenario.continue_from) if scenario.continue_from else {}
     for options in _options(scenario):
         # Where a program runs, its own results come and go.
         for text in _texts({key: value for key, value in options.items() if key != "folder"}):

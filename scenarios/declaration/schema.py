@@ -289,6 +289,8 @@ class Scenario(Table):
         What a policy's noise-free outcomes must keep.
     limit_probability : float, default 0.95
         The joint probability of keeping them from which a policy is recommended.
+    continue_from : str, default ""
+        A study of the same environment, whose rounds agents have learned from before their first.
     environment : EnvironmentSpec
     prior : PriorSpec
     exploration : ExplorationSpec
@@ -315,6 +317,7 @@ class Scenario(Table):
     limit_probability: float = Field(
         default=0.95, gt=0, lt=1, description="a number between 0 and 1, both excluded"
     )
+    continue_from: str = Field(default="", description="the path of a study file")
     environment: EnvironmentSpec = Field(description="a table with a name and options")
     prior: PriorSpec = Field(default_factory=PriorSpec, description="a table")
     exploration: ExplorationSpec = Field(default_factory=ExplorationSpec, description="a table")
@@ -337,6 +340,8 @@ class Scenario(Table):
             raise ValueError("weights are of the weighted sum, and not of another objective")
         if self.limits and self.confirm:
             raise ValueError("confirm does not go with limits: leaders are compared by the objective alone")
+        if self.continue_from and self.confirm:
+            raise ValueError("confirm does not go with continue_from")
         return self
 
     @classmethod

@@ -12,7 +12,9 @@ from rich.table import Table
 from scenarios.numbers import between, significant
 from scenarios.questions.answer import Answer, Estimate, Prediction
 from scenarios.questions.evaluation import Evaluation, Mean
+from scenarios.questions.frontier import Frontier
 from scenarios.study.levers import shown
+from scenarios.study.records import ALL_TRIALS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,6 +154,43 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     console.print(table)
     for line in evaluation.remarks:
         console.print(line, style="dim")
+
+
+def print_frontier(frontier: Frontier, console: Console) -> None:
+    """Print the policies on a frontier, ordered by the first objective."""
+    world = "" if frontier.world == ALL_TRIALS else f", trial {frontier.world}"
+    table = Table(
+        title=f"No policy is better in {' and '.join(frontier.objectives)}{world}; {frontier.question}\n"
+        "predictions with 95 % credible intervals",
+        title_justify="left",
+        title_style="bold",
+    )
+    shown_ = [one for one in frontier.points if one.on_frontier]
+    for label in shown_[0].policy:
+        table.add_column(label, justify="right")
+    for name, unit in zip(frontier.objectives, frontier.units, strict=True):
+        table.add_column(_with_unit(name, unit), justify="right")
+    table.add_column("simulated", justify="right")
+    table.add_column("")
+    for one in shown_:
+        entries = (shown(entry) for entry in one.policy.values())
+        values = (_estimate(one.objectives[name]) for name in frontier.objectives)
+        table.add_row(*entries, *values, _times(one.tried), "knee" if one.knee else "")
+    console.print(table)
+
+
+def frontier_rows(frontiers: Sequence[Frontier]) -> list[dict[str, Any]]:
+    """One row a policy, for CSV: `world, on_frontier, knee, tried, x_<label>.., <objective>, .._low ..`."""
+    rows = []
+    for frontier in frontiers:
+        for one in frontier.points:
+            row: dict[str, Any] = {"world": frontier.world, "on_frontier": one.on_frontier}
+            row |= {"knee": one.knee, "tried": one.tried}
+            row |= {f"x_{label}": entry for label, entry in one.policy.items()}
+            for name, estimate in one.objectives.items():
+                row |= _columns(name, estimate)
+            rows.append(row)
+    return rows
 
 
 def to_dataframe(answers: Sequence[Answer]) -> pd.DataFrame:
