@@ -26,11 +26,11 @@ _COLUMNS = {
     "cumulative_regret": "cumulative regret",
     "average_regret": "average regret",
     "simple_regret": "simple regret",
-    "simple_regret_difference": "minus the reference's simple regret",
+    "simple_regret_difference": "minus the reference's",
     "cumulative_objective": "cumulative objective, observed",
     "difference": "minus the reference's",
     "gain_percent": "gain, %",
-    "p_value_holm": "p of the difference, Holm",
+    "p_value_holm": "p, Holm",
     "simulated_again": "recommendation, simulated again",
     "simulated_again_difference": "minus that of the reference",
     "rounds_that_break_a_limit": "rounds that break a limit",
@@ -143,9 +143,11 @@ def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str
     trials = [row["trials"] for row in values.values()]
     if _PAIRED & set(shown):
         against = next(iter(values.values()))["reference"]
-        lines.append(
-            f"Reference: {against}. Differences are paired by trial; a gain is in percent of its mean."
-        )
+        lines.append(f"Reference: {against}. Differences are paired by trial, a gain is in % of its mean.")
+    if "p_value_holm" in shown:
+        compared = sum(row["p_value"] is not None for row in values.values())
+        corrected = f", corrected by Holm for the {compared} agents compared" if compared > 1 else ""
+        lines.append(f"p: of the paired difference, by Student's t{corrected}.")
     if max(trials) >= FEWEST:
         lines.append(_about_intervals(values, shown))
     if any(0 < n < FEWEST for n in trials):
