@@ -97,6 +97,9 @@ class PriorSpec(Table):
     mean_from : MeanSpec, optional
         An environment whose noise-free outcomes are the prior means: kernels, learned from samples, then
         describe the discrepancy. By default the means are constants.
+    each_trial : bool, default False
+        Learn a prior from samples of its own for each trial, so that intervals over trials hold its luck;
+        otherwise all trials of a world share one.
     """
 
     source: Literal["samples", "environment", "rounds"] = Field(default="samples", description=SOURCE)
@@ -105,6 +108,13 @@ class PriorSpec(Table):
     restarts: int = Field(default=2, ge=0, description="a whole number, 0 or more")
     kernel: Literal["composed", "own"] = Field(default="composed", description=KERNEL)
     mean_from: MeanSpec | None = Field(default=None, description="a table with a name and options")
+    each_trial: bool = Field(default=False, description="true or false")
+
+    @model_validator(mode="after")
+    def _each_learns(self) -> Self:
+        if self.each_trial and not (self.source == "samples" and self.given):
+            raise ValueError('each_trial is accepted only with source = "samples", and 2 samples or more')
+        return self
 
     @field_validator("samples")
     @classmethod
@@ -355,6 +365,11 @@ class Scenario(Table):
     def source(self) -> str:
         """Where the scenario came from (a file name), for messages."""
         return self._source
+
+    @property
+    def apart(self) -> bool:
+        """Whether each trial learns something of its own before its rounds: its world, or its prior alone."""
+        return self.environment.new_world_each_trial or self.prior.each_trial
 
     @property
     def labels(self) -> list[str]:
