@@ -1,4 +1,4 @@
-"""Another objective, other weights and limits in a scenario file: what is run, charged, refused and trusted."""
+"""Another objective, other weights and limits in a scenario: what is run, charged, refused, trusted."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def written(tmp_path):
 
 
 def test_regret_is_charged_against_the_best_within_the_limits(written, tmp_path):
-    """Left is (x - 0.2)^2 + 1, right (x - 0.8)^2 + 1; within the limit the best is x = 0.4, the worst x = 0."""
+    """Left is (x - 0.2)^2 + 1, right (x - 0.8)^2 + 1; within the limit 0.4 is best, 0 worst."""
     study = run(load(written(tail=LEFT)), out=tmp_path / "s.sqlite")
     best, worst = 0.04 + 0.16 + 2, 0.04 + 0.64 + 2
     assert study.optimum(1).value == pytest.approx(best, abs=1e-6)
