@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from studies import assert_same
 
 import scenarios
@@ -107,6 +108,22 @@ def test_a_count_is_in_groups_and_made_small_of_what_is_worse(written, tmp_path)
     assert study.environment.sense == "minimize" and study.environment.group_sense == "maximize"
     for one in study.rounds():
         assert one.objective == sum(y < -1.2 for y in one.outcomes)
+
+
+def test_what_if_counts_the_groups_that_the_study_counted(written, tmp_path):
+    """By the normal distribution of each group at the answer: P(f_j < -1.2), for smaller is worse."""
+    file = written(head='objective = "count:-1.2"', environment="secret", agents='["d-ei"]', samples=0)
+    study = run(load(file), out=tmp_path / "s.sqlite")
+    for objective in ("", "count:-1.2"):
+        (answer,) = scenarios.what_if(study, objective=objective)
+        expected = 0.0
+        for one in answer.best.groups.values():
+            expected += norm.cdf(-1.2, one.mean, (one.high - one.low) / 2 / 1.959963984540054)
+        assert answer.best.objective.mean == pytest.approx(expected, abs=0.03)
+        assert answer.sense == "minimize" and answer.unit == "groups"
+    (answer,) = scenarios.what_if(study, objective="worst-group")
+    assert answer.sense == "maximize"
+    assert answer.best.objective.mean <= min(one.mean for one in answer.best.groups.values()) + 1e-6
 
 
 # Mistakes
