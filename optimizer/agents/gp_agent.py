@@ -25,6 +25,7 @@ from optimizer.agents.belief import Belief, hallucinate
 from optimizer.agents.history import Told
 from optimizer.agents.recommending import recommended, within
 from optimizer.agents.settings import AgentSettings
+from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
@@ -191,6 +192,11 @@ class GPAgent(Agent):
     def learned(self) -> Learned | None:
         """See `Agent.learned`."""
         return self.belief.learned
+
+    @property
+    def surprises(self) -> Sequence[Surprise]:
+        """See `Agent.surprises`."""
+        return self.belief.surprises
 
     def postpone(self) -> None:
         """See `Agent.postpone`."""

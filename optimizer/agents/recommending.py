@@ -17,14 +17,14 @@ from scipy.special import ndtr
 
 from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.caution import RECOMMENDED
-from optimizer.acquisition.search import Search
+from optimizer.acquisition.search import Search, posterior_means
 from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.belief import Belief
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import standard_normal_points
 from optimizer.posterior.cholesky import safe_cholesky
-from optimizer.posterior.inputs import prior_mean_at, stated_or_own
+from optimizer.posterior.inputs import prior_mean_at, stated_or_own, with_least
 
 SURE = 0.75
 """An untried policy that is better than the best tried one with less probability is recommended only where
@@ -63,7 +63,7 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
     if not len(tried):
         return best_predicted(search)
     model, works = belief.at(time), None if time is not None else belief.caution(None, RECOMMENDED)
-    means = np.nan_to_num(model.predict(tried).mean, nan=-np.inf)
+    means = np.nan_to_num(posterior_means(model, tried), nan=-np.inf)
     if works is not None:
         probability = works.feasibility.probability(tried)
         if probability.max() < RECOMMENDED:
@@ -214,7 +214,8 @@ def left_out_errors(belief: Belief) -> list[Array]:
         known = np.flatnonzero(np.isfinite(Y[:, j]))[-LATEST:]
         if len(known) < ENOUGH:
             continue
-        K = kernel(features[known]) + np.diag(noise[known, j])
+        K = kernel(features[known])
+        K += np.diag(with_least(noise[known, j], np.diag(K)))
         L, _ = safe_cholesky(K, np.diag(K).copy())
         inverse = cho_solve((L, True), np.eye(len(K)))
         residual = Y[known, j] - prior_mean_at(prior.means[j], policies[known])

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from scenarios.results.outliers import outliers
 from scenarios.study.records import NOTHING, Advice, Numbers
 from scenarios.study.study import Study
 
@@ -33,8 +34,10 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
         `simulated_again` (objective of the recommended policy, the mean over held-out seeds; None where
         regret is known), `simulated_again_difference` (paired, from GP-UCB) and `seconds_a_round` (of the
         agent), each `{mean, low, high}` in the objective's unit; then `trials` (complete ones, on which all
-        rests), `failed_rounds` and `recommendation` (see there). Low and high are None with fewer than two
-        trials, the gain's with fewer than five; all three are None where a value is unknown.
+        rests), `failed_rounds`, `recommendation` (see there) and `outliers`, the observations beyond four
+        standard deviations of what the agent had predicted (`scenarios.results.outliers`). Low and high are
+        None with fewer than two trials, the gain's with fewer than five; all three are None where a value is
+        unknown.
 
     Notes
     -----
@@ -55,6 +58,7 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
     for advice in study.recommendations():
         if advice.agent in simple and advice.rounds == rounds and advice.simple_regret is not None:
             simple[advice.agent].append(advice.simple_regret)
+    far = outliers(study)
     failed = frame.loc[frame["status"].isin(NOTHING), "agent"].value_counts()
     table: dict[str, dict[str, Any]] = {}
     for label, total in totals.items():
@@ -82,6 +86,7 @@ def compare(study: Study) -> dict[str, dict[str, Any]]:
             "trials": len(total),
             "failed_rounds": int(failed.get(label, 0)),
             "recommendation": recommendation(study, label),
+            "outliers": [one._asdict() for one in far if one.agent == label],
         }
     return table
 

@@ -107,7 +107,7 @@ def as_real(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-Kind = Literal["info", "kernels", "learned"]
+Kind = Literal["info", "kernels", "learned", "surprises"]
 DETAILS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -121,7 +121,9 @@ class Detail(NamedTuple):
     kind : str
         "info", what the simulator says of its step (curves, replicates); "kernels", the most probable
         hyperparameters that an agent learned when it was told of the round; "learned", all that it needs to
-        go on from there without learning again, of which a study keeps the last one.
+        go on from there without learning again, of which a study keeps the last one; "surprises", what an
+        agent was told of the round and had predicted otherwise: tables of the `group` (None: the composed
+        value), its `value`, what was `predicted` and its `deviation`.
     value : dict
         Plain data.
     """
