@@ -15,6 +15,7 @@ from policyloop.messages import on_one_line
 from scenarios.declaration.asked import is_ready, limit_of, objective, unit_of
 from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
+from scenarios.study.evidence import refuse_living
 from scenarios.study.records import Facts
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
@@ -42,6 +43,7 @@ class Framed:
 
 def framed(study: Study, question: Question) -> Framed:
     """Bind a question to a study; UserError where the study cannot be asked it."""
+    refuse_living(study)
     facts = study.environment
     try:
         own = StoredEnvironment(facts, composed=False)

@@ -1,7 +1,8 @@
-"""Another objective, other weights and limits in a scenario file: what is run, charged, refused and trusted."""
+"""Another objective, other weights and limits in a scenario: what is run, charged, refused, trusted."""
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from studies import assert_same
 
 import scenarios
@@ -39,7 +40,7 @@ def written(tmp_path):
 
 
 def test_regret_is_charged_against_the_best_within_the_limits(written, tmp_path):
-    """Left is (x - 0.2)^2 + 1, right (x - 0.8)^2 + 1; within the limit the best is x = 0.4, the worst x = 0."""
+    """Left is (x - 0.2)^2 + 1, right (x - 0.8)^2 + 1; within the limit 0.4 is best, 0 worst."""
     study = run(load(written(tail=LEFT)), out=tmp_path / "s.sqlite")
     best, worst = 0.04 + 0.16 + 2, 0.04 + 0.64 + 2
     assert study.optimum(1).value == pytest.approx(best, abs=1e-6)
@@ -109,6 +110,22 @@ def test_a_count_is_in_groups_and_made_small_of_what_is_worse(written, tmp_path)
         assert one.objective == sum(y < -1.2 for y in one.outcomes)
 
 
+def test_what_if_counts_the_groups_that_the_study_counted(written, tmp_path):
+    """By the normal distribution of each group at the answer: P(f_j < -1.2), for smaller is worse."""
+    file = written(head='objective = "count:-1.2"', environment="secret", agents='["d-ei"]', samples=0)
+    study = run(load(file), out=tmp_path / "s.sqlite")
+    for objective in ("", "count:-1.2"):
+        (answer,) = scenarios.what_if(study, objective=objective)
+        expected = 0.0
+        for one in answer.best.groups.values():
+            expected += norm.cdf(-1.2, one.mean, (one.high - one.low) / 2 / 1.959963984540054)
+        assert answer.best.objective.mean == pytest.approx(expected, abs=0.03)
+        assert answer.sense == "minimize" and answer.unit == "groups"
+    (answer,) = scenarios.what_if(study, objective="worst-group")
+    assert answer.sense == "maximize"
+    assert answer.best.objective.mean <= min(one.mean for one in answer.best.groups.values()) + 1e-6
+
+
 # Mistakes
 
 
@@ -128,7 +145,7 @@ def test_a_count_is_in_groups_and_made_small_of_what_is_worse(written, tmp_path)
             '[[limits]]\ngroup = "left"\nat_most = 1.0\nat_least = 2.0',
             "at_least = 2 is above at_most = 1",
         ),
-        ("", '[[limits]]\ngroup = "left"\nat_most = inf', "finite number"),
+        ("", '[[limits]]\ngroup = "left"\nat_most = inf', "numbers finite"),
         ("confirm = 1", LEFT, "confirm does not go with limits"),
         ('objective = "worst-grop"', "", "worst-group"),
         ('objective = "cvar"', "", "needs its level"),
