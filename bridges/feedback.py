@@ -10,6 +10,7 @@ from bridges.reframed import ReframedEnvironment, Reweighing
 from optimizer.arrays import Array
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.ready import ReadyComposition
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import failure
@@ -214,8 +215,9 @@ def observation(
 
     The composed value, `objective`, is nan in a round with a missing group: an aggregate agent learns nothing
     from it. Its noise variance is s^T Sigma s, with the slopes s_j = dg/df_j and the covariance Sigma of the
-    groups' noise: sum_j s_j^2 var_j where that is independent. An agent that is told every group is told the
-    variances alone. nan stands for what is missing or unknown.
+    groups' noise: sum_j s_j^2 var_j where that is independent. Where there are limits, such an agent is told
+    their values beside it, (1, 1 + K). An agent that is told every group is told the variances alone. nan
+    stands for what is missing or unknown.
     """
     values = np.asarray(outcomes.values, dtype=float)[None]
     noise = (
@@ -223,11 +225,25 @@ def observation(
     )
     if agent.feedback == "decomposed":
         return values, noise if noise is None or noise.ndim == 2 else np.diagonal(noise, axis1=1, axis2=2)
-    composed = np.array([objective])
-    if noise is None:
-        return composed, None
-    variance = composed_noise(environment, values, noise, np.asarray([policy]))
-    return composed, np.where(np.isnan(composed) | ~(variance <= LARGEST**2), np.nan, variance)
+    composed, variance = np.array([objective]), None
+    if noise is not None:
+        variance = composed_noise(environment, values, noise, np.asarray([policy]))
+        variance = np.where(np.isnan(composed) | ~(variance <= LARGEST**2), np.nan, variance)
+    beside = getattr(agent, "beside", None)
+    return (composed, variance) if beside is None else _with_limits(composed, variance, beside, values, noise)
+
+
+def _with_limits(
+    composed: Array, variance: Array | None, limits: OutcomeLimits, values: Array, noise: Array | None
+) -> tuple[Array, Array | None]:
+    """The composed value (1,) and, beside it, the values of limits, (1, 1 + K); their noise variances."""
+    told = np.concatenate([composed[:, None], limits.values(values)], axis=1)
+    if noise is None or variance is None:
+        return told, None
+    spread = noise if noise.ndim == 3 else noise[:, :, None] * np.eye(noise.shape[1])
+    each = np.einsum("kj,njl,kl->nk", limits.A, spread, limits.A)
+    each[:, [k for k, function in enumerate(limits.functions) if function is not None]] = np.nan
+    return told, np.concatenate([variance[:, None], each], axis=1)
 
 
 def composed_noise(environment: Environment, values: Array, noise: Array, policies: Any) -> Array:

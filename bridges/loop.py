@@ -11,11 +11,11 @@ import numpy as np
 
 from bridges.composing import composed, watched_failures
 from bridges.feedback import observation, search_space
-from bridges.optimum import Optimum, find_optimum
+from bridges.optimum import Optimum, find_optimum, regret
 from bridges.round import Round
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Steps, Taken
-from optimizer.agents.agent import Agent, Recommendation
+from bridges.steps import OneByOne, Part, Steps, Taken
+from optimizer.agents.agent import Agent, Query, Recommendation
 from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
 from optimizer.prior.learned import Learned
@@ -58,6 +58,8 @@ class Loop:
     optimum : Optimum, optional
         x*, against which regret is charged; without it regret is nan. A living world has another one in every
         round, and is searched for it.
+    worst : float, default nan
+        The objective with which a round that breaks a limit on outcomes is charged.
     parallel : int, default 1
         Rounds that the agent is asked for together, before it is told any of them.
     steps : Steps, optional
@@ -84,6 +86,7 @@ class Loop:
         *,
         design: Policies | None = None,
         optimum: Optimum | None = None,
+        worst: float = float("nan"),
         parallel: int = 1,
         steps: Steps | None = None,
     ) -> None:
@@ -95,7 +98,7 @@ class Loop:
         self.agent = agent
         self.seed = seed
         self.design = design
-        self.optimum = optimum
+        self.optimum, self.worst = optimum, worst
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
         self.learned: tuple[int, Learned] | None = None
@@ -163,9 +166,10 @@ class Loop:
     def _compare(self, policies: Mapping[int, Any], past: Mapping[int, Round]) -> None:
         """Check that an agent asks for what it asked for before."""
         space = self.environment.policy_space
-        for t, policy in policies.items():
+        for t, asked in policies.items():
             if t not in past:
                 continue
+            policy = whole_policy(asked)
             before, now = past[t].policy, space.resolve(np.asarray([policy]))[0]
             reach = np.maximum(np.abs(before), np.abs(now))
             if (np.abs(before - now) > SAME * np.maximum(reach, 1e-3)).any():
@@ -180,15 +184,16 @@ class Loop:
         missing = [t for t in numbers if t not in past]
         context = self.environment.context
         start = perf_counter()
-        policies = self._policies(whole, context) if missing else {}
+        queries = self._policies(whole, context) if missing else {}
         if compare:
-            self._compare(policies, past)
+            self._compare(queries, past)
+        policies = {t: whole_policy(asked) for t, asked in queries.items()}
         share = (perf_counter() - start) / max(len(missing), 1)
         # Before the step: a living world is another one after it.
         expected = {t: self._expected(policies[t]) for t in missing}
         optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
         ended = {t: past[t] for t in numbers if t in past}
-        asked = [(self._begin(t), policies[t]) for t in missing]
+        asked = [(self._begin(t), queries[t]) for t in missing]
         last: Round | None = None
         for taken in self._steps.take(asked):
             t = missing[taken.which]
@@ -220,7 +225,7 @@ class Loop:
         return self._start if t == 1 else None
 
     def _policies(self, whole: range, context: float | None) -> dict[int, Any]:
-        """The policies of a whole batch, by round: the design's, then the agent's."""
+        """What is asked of the steps of a whole batch, by round: the design's policies, then the agent's."""
         chosen: list[Any] = [] if self.design is None else list(self.design[whole[0] - 1 : whole[-1]])
         if len(chosen) < len(whole):
             chosen += self._asked(len(whole) - len(chosen), whole[0], context)
@@ -252,7 +257,10 @@ class Loop:
         """The agent's policies; random ones where it cannot choose, because the composition fails it."""
         with kept_process_state(), watched_failures() as failed:
             try:
-                return list(self.agent.ask(n, **moment(context)))
+                asked = self.agent.ask(n, **moment(context))
+                if isinstance(asked, Query):
+                    return [Part(*one) for one in zip(*asked, strict=True)]
+                return list(asked)
             except Exception:
                 if not failed:
                     raise
@@ -272,7 +280,7 @@ class Loop:
         outcomes, objective, error = self._judge(taken.outcomes, policy, self._noise(t))
         missing = np.isnan(outcomes.values)
         gone = isinstance(taken.outcomes, StepLost | MemoryError)
-        space, sign = self.environment.policy_space, self.environment.sign
+        space = self.environment.policy_space
         return Round(
             round=t,
             policy=np.array(space.resolve(np.asarray([policy]))[0], dtype=float),
@@ -282,7 +290,9 @@ class Loop:
             objective=objective,
             expected=expected[0],
             expected_outcomes=expected[1],
-            regret=float("nan") if optimum is None else sign * (optimum.value - expected[0]),
+            regret=float("nan")
+            if optimum is None
+            else regret(self.environment, optimum, self.worst, *expected),
             seconds=seconds,
             step_seconds=taken.seconds,
             status=("lost" if gone else "failed") if missing.all() else "partial" if missing.any() else "ok",
@@ -359,6 +369,11 @@ class Loop:
                     failure(error),
                 )
             return unknown
+
+
+def whole_policy(asked: Any) -> Any:
+    """The policy of what is asked of a step: of some groups, or of all."""
+    return asked.policy if isinstance(asked, Part) else asked
 
 
 def moment(context: float | None) -> dict[str, Any]:

@@ -6,8 +6,17 @@ import numpy as np
 
 from simulators.contract import seeds
 
-Purpose = Literal["world", "noise", "design", "agent", "samples", "optimum", "held-out"]
-PURPOSES: tuple[Purpose, ...] = ("world", "noise", "design", "agent", "samples", "optimum", "held-out")
+Purpose = Literal["world", "noise", "design", "agent", "samples", "optimum", "held-out", "evaluate"]
+PURPOSES: tuple[Purpose, ...] = (
+    "world",
+    "noise",
+    "design",
+    "agent",
+    "samples",
+    "optimum",
+    "held-out",
+    "evaluate",
+)
 
 
 def seed_sequence(seed: int, trial: int, purpose: Purpose, *index: int) -> np.random.SeedSequence:
@@ -19,7 +28,7 @@ def seed_sequence(seed: int, trial: int, purpose: Purpose, *index: int) -> np.ra
         The study's seed.
     trial : int
         Which trial, from 0.
-    purpose : {"world", "noise", "design", "agent", "samples", "optimum", "held-out"}
+    purpose : {"world", "noise", "design", "agent", "samples", "optimum", "held-out", "evaluate"}
         What the randomness is for.
     *index : int
         Further position, such as the round.

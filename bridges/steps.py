@@ -29,11 +29,24 @@ class Taken(NamedTuple):
     seconds: float
 
 
+class Part(NamedTuple):
+    """A policy of which only some groups are to be observed.
+
+    Attributes
+    ----------
+    policy : (d,) array, or candidate row
+    groups : list of int
+    """
+
+    policy: Any
+    groups: list[int]
+
+
 class Steps(Protocol):
     """Takes several steps, in any order."""
 
     def take(self, asked: Sequence[tuple[int | None, Any]]) -> Iterator[Taken]:
-        """Take the steps of (seed, policy) pairs, and yield them as they end.
+        """Take the steps of (seed, policy) pairs, and yield them as they end. A policy may be a `Part`.
 
         With a seed, noise and memory begin anew; with None they go on from the step before.
         """
@@ -63,7 +76,10 @@ class OneByOne:
             with kept_process_state(), self._numbers.used(None if seed is None else seed % 2**32):
                 if seed is not None:
                     environment.reset(seed)
-                outcomes = environment.step(deepcopy(policy))  # what is done to it is done to nobody's
+                given = deepcopy(policy)  # what is done to it is done to nobody's
+                outcomes = (
+                    environment.step_groups(*given) if isinstance(given, Part) else environment.step(given)
+                )
                 return checked(outcomes, environment.groups, environment.outcome_range)
         except KeyboardInterrupt:
             raise

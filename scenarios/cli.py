@@ -19,7 +19,7 @@ from scenarios.commands.check import check
 from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, never_refuse, tell
 from scenarios.commands.list import list_scenarios
 from scenarios.commands.new import new
-from scenarios.commands.questions import what_if
+from scenarios.commands.questions import evaluate, frontier, what_if
 from scenarios.commands.repair import repair
 from scenarios.commands.reproduce import reproduce
 from scenarios.commands.run import resume, run
@@ -71,6 +71,8 @@ app.command("list")(list_scenarios)
 for command in (run, resume, show, merge, compare, plot, export, repair, reproduce, check, serve):
     app.command()(command)
 app.command("what-if")(what_if)
+app.command()(frontier)
+app.command()(evaluate)
 app.add_typer(new, name="new", rich_help_panel=None)
 
 

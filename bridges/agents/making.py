@@ -49,6 +49,7 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         context=environment.lives,
         outcome_range=ranges,
         limits=outcome_limits(environment),
+        blocks=getattr(environment, "blocks", None),
         **settings,
     )
     return names.make_agent(name, space, g, meant)

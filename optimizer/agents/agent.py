@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
+from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.prior.learned import Learned
 from optimizer.space.search_space import SearchSpace
 
@@ -20,6 +21,20 @@ AGENT_VERSION = 3
 
 CREDIBLE = 1.959963984540054
 """Half width of a 95 % credible interval, in posterior standard deviations."""
+
+
+class Query(NamedTuple):
+    """What an agent asks for that also picks which groups are to be observed.
+
+    Attributes
+    ----------
+    policies : ndarray of shape (n, d) or (n,)
+    groups : list of n lists of int
+        Of each policy, which groups; the others may be left out.
+    """
+
+    policies: Policies
+    groups: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -67,10 +82,13 @@ class Agent(ABC):
         As known to `make_agent`.
     feedback : {"decomposed", "aggregate"}
         Whether `tell` takes every group's outcome (n, J), or the composed value (n,).
+    beside : OutcomeLimits or None
+        Limits whose values an agent with aggregate feedback is told beside the composed value, (n, 1 + K).
     """
 
     name: str
     feedback: Feedback = "aggregate"
+    beside: OutcomeLimits | None = None
 
     def __init__(self, name: str, space: SearchSpace, sign: float, seed: int) -> None:
         self.name = name
@@ -81,8 +99,10 @@ class Agent(ABC):
         self._best: tuple[Any, float] = (None, float("nan"))
 
     @abstractmethod
-    def ask(self, n: int = 1, context: Any = None) -> Policies:
+    def ask(self, n: int = 1, context: Any = None) -> Policies | Query:
         """The next policies to try: (n, d), or (n,) candidate rows in a finite space.
+
+        A `Query` of them where the agent picks which groups are to be observed as well.
 
         Parameters
         ----------

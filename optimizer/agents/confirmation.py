@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from optimizer.agents.agent import CREDIBLE, Agent, Recommendation
+from optimizer.agents.agent import CREDIBLE, Agent, Query, Recommendation
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
@@ -85,7 +85,7 @@ class Confirming(Agent):
         self._told: list[tuple[Any, float]] = []
         self._since: list[tuple[Any, float]] = []
 
-    def ask(self, n: int = 1, context: Any = None) -> Policies:
+    def ask(self, n: int = 1, context: Any = None) -> Policies | Query:
         """What the agent asks for; from `first` on, of the leaders those that were tried least."""
         if self.rounds < self.first:
             return self.agent.ask(n, **_context(context))

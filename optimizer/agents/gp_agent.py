@@ -20,7 +20,7 @@ from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
 from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.names import ACQUISITIONS
 from optimizer.acquisition.search import Search
-from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Recommendation
+from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
 from optimizer.agents.belief import Belief, hallucinate
 from optimizer.agents.history import Told
 from optimizer.agents.recommending import recommended, within
@@ -29,7 +29,7 @@ from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
-from optimizer.composition.propagation import credible_interval
+from optimizer.composition.propagation import Sampled, credible_interval
 from optimizer.posterior.inputs import as_observations
 from optimizer.prior.learned import Learned
 from optimizer.space.finite_space import FiniteSpace
@@ -95,6 +95,7 @@ class GPAgent(Agent):
             if settings.prior is not None and (settings.kernel == "composed" or self._limits):
                 groups = composed_of(name, composition, settings)
             composition = composition.own(0 if self._limits is None else len(self._limits))
+            self.beside = settings.limits
             self._limits = self._limits and self._limits.of_values()
         elif isinstance(composition, GeneralComposition):
             inside_beta = composition.groups
@@ -109,7 +110,7 @@ class GPAgent(Agent):
         """Policies told with at least one finite observation, in order."""
         return self.belief.history.observed
 
-    def ask(self, n: int = 1, context: Any = None, pending: ArrayLike | None = None) -> Policies:
+    def ask(self, n: int = 1, context: Any = None, pending: ArrayLike | None = None) -> Policies | Query:
         """The policies to sample next: lines 3 to 5 of Algorithms 2 and 3.
 
         Several at once by hallucination (GP-BUCB, Desautels et al. 2014): each is chosen as if the earlier
@@ -131,6 +132,7 @@ class GPAgent(Agent):
                 hallucinate(model, policy)
         caution = self.belief.caution(self._now, ASKED)
         chosen: list[Any] = []
+        groups: list[list[int]] = []
         rng = functools.cache(lambda: self.rng(len(waiting)))
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
@@ -138,9 +140,27 @@ class GPAgent(Agent):
             search = self._search(model, beta, rng, caution, [*waiting, *chosen])
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
+            if self.settings.blocks and self.feedback == "decomposed":
+                groups.append(self._block(model, chosen[-1]))
             if not self.acquisition.random and len(chosen) < n:
                 hallucinate(model, chosen[-1])
-        return np.asarray(chosen)
+        return Query(np.asarray(chosen), groups) if groups else np.asarray(chosen)
+
+    def _block(self, model: Any, policy: Any) -> list[int]:
+        """The block of groups whose observation at a policy tells most of the objective for its cost.
+
+        By how much it lowers the objective's variance there: sum_j s_j^2 var_j^2 / (var_j + noise_j), with
+        s_j^2 the mean square of the slopes dg/df_j over the posterior.
+        """
+        assert self.settings.blocks is not None and self.belief.prior is not None
+        at = np.asarray([policy])
+        means, variances = model.predict_groups(at)
+        drawn = Sampled(self.composition.groups).outcomes(means, variances)  # (S, 1, J)
+        slopes = np.stack([self.composition.slopes(one, at, np.sqrt(variances))[0] for one in drawn])
+        noise = self.belief.prior.noise_variances
+        lowered = (slopes**2).mean(axis=0) * variances[0] ** 2 / np.maximum(variances[0] + noise, 1e-300)
+        worth = [lowered[groups].sum() / cost for groups, cost in self.settings.blocks]
+        return [int(j) for j in self.settings.blocks[int(np.argmax(worth))][0]]
 
     def tell(
         self,
@@ -160,6 +180,8 @@ class GPAgent(Agent):
         Y = as_observations(observations, len(policies), self.composition.groups)
         told = Told(policies, Y, self.belief.noise(policies, Y, noise_variance), self._now)
         complete = np.isfinite(Y).all(axis=1)
+        if self._limits is not None:
+            complete &= self._limits.kept(Y)  # what breaks them is not the best
         objective = self.composition.unsigned(Y[complete], policies[complete])
         # Line 7: the Bayesian update to mu_{j,t} and sigma^2_{j,t}. Where it cannot be, nothing has changed.
         self.belief.observe(told)

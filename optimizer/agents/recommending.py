@@ -34,6 +34,9 @@ ENOUGH, LATEST = 5, 500
 """Observations of a group below which it is not looked at, and how many of the latest are."""
 SLACK = 1e-3
 """How much less than the probability asked for is still it: a search ends within its own tolerance."""
+HOPELESS = 0.05
+"""Where no policy keeps the limits with more than this, the one that is predicted to break them least is
+recommended: the most probable one would be one of which little is known."""
 SAMPLES = 1024
 """Of two policies' outcomes together, where g is general."""
 HEAVY = 200_000_000
@@ -107,9 +110,24 @@ def keeping_limits(search: Search, tried: Policies, means: Array, doubtful: bool
         return leader
     found = best_predicted(search)
     chance = float(limits.probability(np.asarray([found]))[0])
+    if max(keeps.max(), chance) < HOPELESS:
+        return least_broken(search, np.concatenate([tried[np.isfinite(means)], np.asarray([found])]))
     if keeps.max() < level:
         return found if chance > keeps.max() else tried[np.argmax(keeps)]
     return preferred(search.model, found, leader) if chance >= level - SLACK else leader
+
+
+def least_broken(search: Search, policies: Policies) -> Any:
+    """Of policies that hardly keep the limits, the one whose predicted outcomes break them least.
+
+    By the sum over limits of what is exceeded, each measured by its spread over these policies.
+    """
+    assert search.limits is not None
+    means, _ = search.model.predict_groups(policies)
+    limits = search.limits.limits
+    spread = np.std(limits.values(means), axis=0)
+    broken = limits.excess(means) / np.where(spread > 0, spread, 1.0)
+    return policies[np.argmin(broken.sum(axis=1))]
 
 
 def preferred(model: Any, found: Any, leader: Any) -> Any:

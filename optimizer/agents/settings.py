@@ -1,10 +1,11 @@
 """How an agent is made: the settings that scenario files, bridges and programs give it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
-from optimizer.arrays import Array
+from optimizer.arrays import Array, Rows
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import PropagationName
 from optimizer.posterior.solved_rows import RowStorage
@@ -54,6 +55,9 @@ class AgentSettings:
     within : SearchSpace, optional
         The part of the space, with the same entries, in which policies are looked for; what is told may lie
         outside it. The whole space unless given.
+    blocks : sequence of (groups, cost), optional
+        Groups that can be observed by themselves, such as those of one member of an ensemble: an agent with
+        decomposed feedback then picks one block a round.
     storage : RowStorage, optional
         How the posterior over a large candidate set is stored: exact unless given.
     """
@@ -73,6 +77,7 @@ class AgentSettings:
     limits: OutcomeLimits | None = None
     limit_probability: float = 0.95
     within: SearchSpace | None = None
+    blocks: Sequence[tuple[Rows, float]] | None = None
     storage: RowStorage | None = None
 
     def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:

@@ -80,6 +80,13 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="The environment's data, in place of the scenario's."),
     ] = None,
+    continue_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STUDY",
+            help="Begin with the rounds of a study of the same environment learned, whatever it asked.",
+        ),
+    ] = None,
     step_timeout: StepTimeout = None,
     jobs: Jobs = 1,
     backend: Backend = "loky",
@@ -129,13 +136,14 @@ def run(
         # A study is read again from other folders.
         "data": None if data is None else str(data.absolute()),
         "step-timeout": step_timeout,
+        "continue-from": None if continue_from is None else str(continue_from.absolute()),
     }
     plan = load(scenario, given)
     refuse_strange_code(plan, trust, typed=_targets(agents))
     if resume and force:
         raise UserError("command line: --resume and --force exclude each other; accepted: one of them")
     path = out if out is not None else Path(f"{plan.name}.study.sqlite")
-    shown = {**given, "agents": agents, "data": data, "out": out}
+    shown = {**given, "agents": agents, "data": data, "continue-from": continue_from, "out": out}
     manner = Manner(jobs, backend, scheduler, share)
     words = ["run", scenario, *_options(shown), *manner.words(), "--resume"]
     return _drive(

@@ -16,6 +16,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from optimizer.composition.ready import READY
 from scenarios.declaration.schema import Scenario
 from simulators.contract.registry import plugins
 from simulators.contract.targets import is_target
@@ -47,6 +48,9 @@ def code_of(scenario: Scenario) -> list[Code]:
         found.append(_target(environment.name))
     if environment.name in BRIDGES:
         found.append(_started(environment.name, environment.options))
+    limits = [limit.function for limit in scenario.limits if limit.function is not None]
+    named = [] if scenario.objective.partition(":")[0] in READY else [scenario.objective]
+    found += [_target(text) for text in [*named, *limits] if is_target(text)]
     for options in _options(scenario):
         found += [_target(text) for text in _texts(options) if _may_name_code(text)]
     return list({one.named: one for one in found}.values())
@@ -54,7 +58,7 @@ def code_of(scenario: Scenario) -> list[Code]:
 
 def data_of(scenario: Scenario) -> dict[str, str]:
     """SHA-256 of every file that the options of a scenario name, by path; of a folder, of all its files."""
-    found: dict[str, str] = {}
+    found = _files(scenario.continue_from) if scenario.continue_from else {}
     for options in _options(scenario):
         # Where a program runs, its own results come and go.
         for text in _texts({key: value for key, value in options.items() if key != "folder"}):

@@ -23,6 +23,9 @@ from scenarios.declaration.schema import (
 from scenarios.errors import UserError
 from simulators.contract.targets import absolute, is_target
 
+_ENSEMBLE = ("objective", "weights", "pick", "costs", "members", "draw_seed")
+"""Keys of `[ensemble]` that are no options of the environment; see `bridges.EnsembleEnvironment`."""
+
 
 def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     """A scenario's data, valid or not, with whole paths in place of relative ones.
@@ -46,6 +49,12 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
             found["environment"]["options"] = options
     if isinstance(data.get("agents"), list):
         found["agents"] = [_agent(entry, folder) for entry in data["agents"]]
+    if "objective" in data:
+        found["objective"] = _placed(data["objective"], folder)
+    if isinstance(data.get("continue_from"), str) and data["continue_from"]:
+        found["continue_from"] = str((folder / data["continue_from"]).resolve())
+    if isinstance(data.get("limits"), list):
+        found["limits"] = [_placed(entry, folder) for entry in data["limits"]]
     return found
 
 
@@ -74,15 +83,17 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
         The file's name, for messages.
     overrides : mapping, optional
         `rounds`, `trials`, `seed`, `batch`, `samples`, `data` (a file, the environment's option of that
-        name), `step-timeout` (its `step_seconds`) and `agents` (a list of labels of the file, or of agents'
-        names).
+        name), `step-timeout` (its `step_seconds`), `continue-from` (a study file) and `agents` (a list of
+        labels of the file, or of agents' names).
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    merged = {**data, **given}
+    merged = {**_spread(data, source), **given}
     if "samples" in given:
         prior = data.get("prior", {})
         samples = {"source": "samples", "samples": merged.pop("samples")}
         merged["prior"] = {**prior, **samples} if isinstance(prior, Mapping) else prior
+    if "continue-from" in given:
+        merged["continue_from"] = merged.pop("continue-from")
     if "data" in given:
         file, table = merged.pop("data"), data.get("environment")
         if isinstance(table, Mapping) and isinstance(table.get("options", {}), Mapping):
@@ -98,6 +109,20 @@ def parse(data: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | N
     except ValidationError as error:
         words = for_terminal(describe(error, source, given))
         raise UserError(words.replace("\n", "\\n")) from error  # of a key: one line, whatever its name
+
+
+def _spread(data: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    """The data of a scenario, its `[ensemble]` table as the environment "ensemble" that it stands for."""
+    table, environment = data.get("ensemble"), data.get("environment")
+    if table is None or not isinstance(environment, Mapping):
+        return data
+    if not isinstance(table, Mapping):
+        raise UserError(f"{source}: ensemble; accepted: a table of options, each with a list of values")
+    own = {key: value for key, value in table.items() if key in _ENSEMBLE}
+    vary = {key: value for key, value in table.items() if key not in _ENSEMBLE}
+    options = {"of": environment.get("name"), "vary": vary, "options": environment.get("options", {}), **own}
+    spread = {**environment, "name": "ensemble", "options": options}
+    return {key: value for key, value in data.items() if key != "ensemble"} | {"environment": spread}
 
 
 def _declared(data: Mapping[str, Any], label: str) -> Any:

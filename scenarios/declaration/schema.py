@@ -47,6 +47,8 @@ def _entries(key: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
+FiniteNumber = Annotated[float, Field(allow_inf_nan=False, description="a finite number")]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
 Family = Literal["rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion"]
 SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
 FAMILY = 'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph)'
@@ -226,6 +228,36 @@ class AgentSpec(Table):
         return table
 
 
+class LimitSpec(Table):
+    """One entry of `[[limits]]`: a bound on noise-free outcomes that a policy must keep.
+
+    Attributes
+    ----------
+    group : str, optional
+        Whose outcome is bounded.
+    weights : table, optional
+        In its place, a sum of groups' outcomes, each times a number.
+    function : str, optional
+        In its place, FILE.py:function, from outcomes (..., J) to values (...,).
+    at_most, at_least : float, optional
+        The bounds, one of them at least, in the value's unit.
+    """
+
+    group: str | None = Field(default=None, description="the name of a group")
+    weights: dict[str, FiniteNumber] = Field(default_factory=dict, description="a table of numbers by group")
+    function: str | None = Field(default=None, description="FILE.py:function")
+    at_most: FiniteNumber | None = Field(default=None, description="a finite number")
+    at_least: FiniteNumber | None = Field(default=None, description="a finite number")
+
+    @model_validator(mode="after")
+    def _one_value(self) -> Self:
+        if (self.group is not None) + bool(self.weights) + (self.function is not None) != 1:
+            raise ValueError("one of group, weights and function")
+        if self.at_most is None and self.at_least is None:
+            raise ValueError("at_most, at_least, or both")
+        return self
+
+
 class Scenario(Table):
     """A declared experiment: an environment, the agents that try it, for how long and how often.
 
@@ -248,6 +280,17 @@ class Scenario(Table):
         Keep what the simulator says of each step besides its outcomes, such as curves, in the study.
     stop_at_failure : bool, default False
         End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
+    objective : str, default ""
+        In place of the environment's: "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
+        FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
+    weights : table, default {}
+        Weights of groups in the weighted sum, in place of the environment's.
+    limits : list of LimitSpec
+        What a policy's noise-free outcomes must keep.
+    limit_probability : float, default 0.95
+        The joint probability of keeping them from which a policy is recommended.
+    continue_from : str, default ""
+        A study of the same environment, whose rounds agents have learned from before their first.
     environment : EnvironmentSpec
     prior : PriorSpec
     exploration : ExplorationSpec
@@ -268,6 +311,13 @@ class Scenario(Table):
     confirm: int = Field(default=0, ge=0, description="a whole number, 0 or more, less than rounds")
     keep_info: bool = Field(default=True, description="true or false")
     stop_at_failure: bool = Field(default=False, description="true or false")
+    objective: str = Field(default="", description="the name of an objective, or FILE.py:g")
+    weights: dict[str, Weight] = Field(default_factory=dict, description="a table of numbers by group")
+    limits: list[LimitSpec] = Field(default_factory=list, description="[[limits]] tables")
+    limit_probability: float = Field(
+        default=0.95, gt=0, lt=1, description="a number between 0 and 1, both excluded"
+    )
+    continue_from: str = Field(default="", description="the path of a study file")
     environment: EnvironmentSpec = Field(description="a table with a name and options")
     prior: PriorSpec = Field(default_factory=PriorSpec, description="a table")
     exploration: ExplorationSpec = Field(default_factory=ExplorationSpec, description="a table")
@@ -283,6 +333,16 @@ class Scenario(Table):
         if twice:
             raise ValueError(f"every agent once, or with its own label ({', '.join(twice)} appears twice)")
         return agents
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.weights and self.objective not in ("", "weighted-sum"):
+            raise ValueError("weights are of the weighted sum, and not of another objective")
+        if self.limits and self.confirm:
+            raise ValueError("confirm does not go with limits: leaders are compared by the objective alone")
+        if self.continue_from and self.confirm:
+            raise ValueError("confirm does not go with continue_from")
+        return self
 
     @classmethod
     def of(cls, data: Mapping[str, Any], source: str) -> Self:

@@ -13,10 +13,10 @@ from optimizer.acquisition.improvement import ExpectedImprovement
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
-from scenarios.questions.evidence import Evidence
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
-from scenarios.study.levers import Entry
+from scenarios.study.evidence import Evidence
+from scenarios.study.levers import Entry, shown
 from scenarios.study.study import Study
 
 SAMPLES = 1024
@@ -163,6 +163,8 @@ def answered(study: Study, question: Question, bound: Framed, found: Evidence, a
         remarks=[],
     )
     answer.remarks.extend(remarks(study, question, found, answer))
+    if today is not None and not space.contains(np.asarray([today]))[0]:
+        answer.remarks.append("Today's practice lies outside the budget or the fixed levers asked for.")
     return answer
 
 
@@ -245,9 +247,11 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
     lines = []
     best, asked = answer.best, question.limit_probability
     if not answer.kept:
+        values = ", ".join(f"{one.mean:.3g} where {one.limit} is asked" for one in best.limits)
         lines.append(
-            f"No policy is known to keep the limits with probability {asked:g}: this one comes nearest, with "
-            f"{best.probability:.2g}."
+            f"No policy is known to keep the limits with probability {asked:g}: the nearest, "
+            f"{', '.join(f'{label} {shown(entry)}' for label, entry in best.policy.items())}, does with "
+            f"{best.probability:.2g} (predicted: {values})."
         )
     if best.tried == 0 and answer.distance > FAR:
         lines.append(

@@ -12,11 +12,13 @@ import bridges
 from bridges.reframed import ReframedEnvironment
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import on_one_line
+from scenarios.declaration.asked import is_ready, limit_of, objective, unit_of
 from scenarios.errors import UserError
-from scenarios.questions.question import Question, fixed, limits, objective, reweighing
+from scenarios.questions.question import Question, fixed, limits, reweighing
 from scenarios.study.records import Facts
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
+from simulators.contract.outcome_limit import Limit
 
 Row = tuple[NDArray[np.float64], float, float]
 """A row of a linear constraint: its weights (d,), lower and upper limit."""
@@ -45,27 +47,42 @@ def framed(study: Study, question: Question) -> Framed:
         own = StoredEnvironment(facts, composed=False)
     except ValueError as error:
         raise UserError(f"{study.path}: {error}: it cannot be asked; run it anew") from error
-    other = objective(question.objective, facts)
+    named = question.objective or (_own_objective(study) if not question.weights else "")
+    other = objective(named, facts.sense, facts.group_units)
     if question.weights and other is not None:
         raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
     asked = reweighing(question.weights, facts.groups) if question.weights else other
     if facts.composition is None and (asked is None or question.weights):
         raise UserError(
-            f"{study.path}: the objective of its environment is code, which the study does not hold; give "
+            f"{study.path}: its objective is code, or no sum, which the study does not hold; give "
             "--objective worst-group, or another one"
         )
     constant = own.constant_terms
     sums = None
     if constant is not None and constant[1] == 0:
         sums = {name: w for name, w in zip(facts.groups, constant[0].tolist(), strict=True) if w}
-    unit = None
-    if other is not None:
-        unit = facts.group_units[0] if len(set(facts.group_units)) == 1 else ""
-        unit = "groups" if question.objective.startswith("count") else unit
     environment = ReframedEnvironment(
-        own, objective=asked, limits=limits(question.limits, facts.groups, sums), unit=unit
+        own,
+        objective=asked,
+        limits=[*_own_limits(study), *limits(question.limits, facts.groups, sums)],
+        unit=unit_of(named, facts.group_units),
     )
     return Framed(environment, restricted(environment, question, facts))
+
+
+def _own_objective(study: Study) -> str:
+    """The objective that the study's scenario names; code is not run for it."""
+    return study.scenario.objective if is_ready(study.scenario.objective) else ""
+
+
+def _own_limits(study: Study) -> list[Limit]:
+    """The limits that the study's scenario names."""
+    specs = study.scenario.limits
+    if any(spec.function is not None for spec in specs):
+        raise UserError(
+            f"{study.path}: one of its limits is a function, which is code that the study does not hold"
+        )
+    return [limit_of(spec, study.environment.groups) for spec in specs]
 
 
 def restricted(environment: ReframedEnvironment, question: Question, facts: Facts) -> SearchSpace | None:

@@ -11,19 +11,16 @@ from typing import Any
 import numpy as np
 
 from bridges.reframed import Reweighing
-from optimizer.composition.ready import READY, ReadyComposition, ready
 from policyloop.messages import on_one_line, unknown_name
+from scenarios.declaration.asked import number
 from scenarios.errors import UserError
 from scenarios.study.records import Facts
 from simulators.contract.levers import OneOf
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.targets import is_target, load_target
 
-WEIGHTED_SUM = "weighted-sum"
 TOTAL, EVERY = "total", "every"
 """In a limit: the objective as the study composes it, a sum with constant weights; each group by itself."""
-OPTION = {"cvar": "level", "count": "threshold"}
-"""What the number after an objective's name is, as in `cvar:0.5`."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,10 @@ class Question:
 def reweighing(texts: Sequence[str], groups: Sequence[str]) -> Reweighing:
     """What `--weights` says: each text has one or more of `GROUP*2` and `GROUP=2`, parted by commas."""
     factors, fixed = np.ones(len(groups)), np.full(len(groups), np.nan)
-    for text in texts:
-        for part in _parts(text, groups):
-            name, sign, number = _change(part, groups)
-            value = _number(f"weights {part!r}", number)
+    for given in texts:
+        for part in _parts(given, groups):
+            name, sign, text = _change(part, groups)
+            value = number(f"weights {part!r}", text)
             if value < 0:
                 raise UserError(f"weights {part!r}: {value:g} is negative; accepted: a number, 0 or more")
             (factors if sign == "*" else fixed)[list(groups).index(name)] = value
@@ -108,58 +105,10 @@ def _change(part: str, groups: Sequence[str]) -> tuple[str, str, str]:
     found = re.fullmatch(r"(.*?)\s*([*=])\s*([^*=]*)", part, flags=re.DOTALL)
     if found is None:
         raise UserError(f"weights {part!r}: accepted: GROUP*FACTOR or GROUP=WEIGHT, such as {groups[-1]}*10")
-    name, sign, number = found.groups()
+    name, sign, value = found.groups()
     if name not in groups:
         raise UserError(f"weights {part!r}: {unknown_name('group', name, groups)}")
-    return name, sign, number
-
-
-def _number(what: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise UserError(f"{what}: {text!r} is no finite number")
-    return value
-
-
-def objective(text: str, facts: Facts) -> ReadyComposition | Callable[..., Any] | None:
-    """What `--objective` names; None of the weighted sum."""
-    name, _, option = text.partition(":")
-    if text in ("", WEIGHTED_SUM):
-        return None
-    if name in READY:
-        if len(set(facts.group_units)) > 1:
-            raise UserError(
-                f"objective {text!r}: its groups have different units ({', '.join(facts.group_units)}) and "
-                "cannot be compared; name a function of one's own, FILE.py:g"
-            )
-        return _ready(text, name, option, facts)
-    if is_target(text):
-        try:
-            function = load_target(text)
-        except ValueError as error:
-            raise UserError(f"objective: {on_one_line(error)}") from error
-        if not callable(function):
-            raise UserError(f"objective {text!r} is no function")
-        return function  # type: ignore[no-any-return]
-    raise UserError(
-        f"objective {text!r}: {unknown_name('objective', name, [WEIGHTED_SUM, *READY])}, or FILE.py:g"
-    )
-
-
-def _ready(text: str, name: str, option: str, facts: Facts) -> ReadyComposition:
-    wanted = OPTION.get(name)
-    if option and wanted is None:
-        raise UserError(f"objective {text!r}: {name} has no number")
-    if wanted and not option:
-        raise UserError(f"objective {text!r}: {name} needs its {wanted}, such as {name}:0.5")
-    try:
-        options = {wanted: _number(f"objective {text!r}", option)} if wanted else {}
-        return ready(name, facts.sense, **options)
-    except ValueError as error:
-        raise UserError(f"objective {text!r}: {error}") from error
+    return name, sign, value
 
 
 def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, float] | None) -> list[Limit]:
@@ -179,8 +128,8 @@ def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, floa
             raise UserError(
                 f"limit {text!r}: accepted: GROUP <= NUMBER, or >=, such as '{groups[-1]} <= 0.02'"
             )
-        value, sign, number = match.groups()
-        end = _number(f"limit {text!r}", number)
+        value, sign, bound = match.groups()
+        end = number(f"limit {text!r}", bound)
         ends = {"at_most" if sign == "<=" else "at_least": end}
         for weights in _weights(text, value, groups, total):
             try:
@@ -235,7 +184,7 @@ def _weights(
             factor, name = None, term.strip()
         if name not in groups:
             raise UserError(f"limit {text!r}: {unknown_name('group', name, [*groups, EVERY, TOTAL])}")
-        weights[name] = weights.get(name, 0.0) + (1.0 if factor is None else _number(text, factor))
+        weights[name] = weights.get(name, 0.0) + (1.0 if factor is None else number(text, factor))
     return [weights]
 
 
@@ -254,8 +203,8 @@ def fixed(texts: Sequence[str], facts: Facts) -> dict[int, float]:
                 raise UserError(f"fix {text!r}: {unknown_name('category', value, lever.names)}")
             found[place] = lever.number(value)
             continue
-        number = _number(f"fix {text!r}", value)
-        if lever is not None and not lever.low <= number <= lever.high:
-            raise UserError(f"fix {text!r}: {number:g} is outside {lever.low:g} to {lever.high:g}")
-        found[place] = number
+        x = number(f"fix {text!r}", value)
+        if lever is not None and not lever.low <= x <= lever.high:
+            raise UserError(f"fix {text!r}: {x:g} is outside {lever.low:g} to {lever.high:g}")
+        found[place] = x
     return found

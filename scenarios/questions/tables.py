@@ -11,14 +11,17 @@ from rich.table import Table
 
 from scenarios.numbers import between, significant
 from scenarios.questions.answer import Answer, Estimate, Prediction
+from scenarios.questions.evaluation import Evaluation, Mean
+from scenarios.questions.frontier import Frontier
 from scenarios.study.levers import shown
+from scenarios.study.records import ALL_TRIALS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def print_answers(answers: Sequence[Answer], console: Console) -> None:
-    """Print what a question is answered with: one table, or a row a trial where each has a world of its own."""
+    """Print what a question is answered with; a row a trial where each has a world of its own."""
     if len(answers) == 1:
         print_answer(answers[0], console)
         return
@@ -35,8 +38,8 @@ def print_answer(answer: Answer, console: Console) -> None:
     if answer.current is not None:
         columns["current practice"] = answer.current
     table = Table(
-        title=f"{answer.question}\nfrom {answer.rounds} rounds of {', '.join(answer.agents)}; predictions with "
-        "95 % credible intervals",
+        title=f"{answer.question}\nfrom {answer.rounds} rounds of {', '.join(answer.agents)}; predictions "
+        "with 95 % credible intervals",
         title_justify="left",
         title_style="bold",
     )
@@ -109,8 +112,85 @@ def _times(count: int) -> str:
     return f"{count} times" if count > 1 else "once" if count else "no"
 
 
-def _estimate(one: Estimate) -> str:
+def _estimate(one: Estimate | Mean) -> str:
     return f"{significant(one.mean)} {between(one.low, one.high)}".rstrip()
+
+
+def print_evaluation(evaluation: Evaluation, console: Console) -> None:
+    """Print what policies do: a column a policy, best first, and the differences to the first named."""
+    ranked, first = evaluation.ranking, evaluation.policies[0]
+    limited = any(one.probability_limits < 1 for one in ranked)
+    where = f" in {len(evaluation.worlds)} worlds" if evaluation.worlds else ""
+    table = Table(
+        title=f"Simulated on {evaluation.seeds} seeds{where}, best first; means, 95 % intervals over seeds",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column("", no_wrap=True)
+    for one in ranked:
+        table.add_column(one.name, justify="right")
+    for label in first.policy:
+        table.add_row(label, *(shown(one.policy[label]) for one in ranked))
+    table.add_section()
+    for group, unit in evaluation.group_units.items():
+        table.add_row(_with_unit(group, unit), *(_estimate(one.groups[group]) for one in ranked))
+        differences = (_estimate(one.group_differences[group]) if one != first else "" for one in ranked)
+        table.add_row(f"  minus {first.name}'s", *differences)
+    table.add_section()
+    table.add_row(_with_unit("objective", evaluation.unit), *(_estimate(one.objective) for one in ranked))
+    table.add_row(
+        f"  minus {first.name}'s", *(_estimate(one.difference) if one != first else "" for one in ranked)
+    )
+    for world in evaluation.worlds:
+        table.add_row(f"  where {world}", *(_estimate(one.worlds[world]) for one in ranked))
+    table.add_section()
+    table.add_row("probability to be best", *(significant(one.probability_best, 3) for one in ranked))
+    if limited:
+        table.add_row(
+            "probability to keep limits", *(significant(one.probability_limits, 3) for one in ranked)
+        )
+    if any(one.failed for one in ranked):
+        table.add_row("failed steps", *(str(one.failed) for one in ranked))
+    console.print(table)
+    for line in evaluation.remarks:
+        console.print(line, style="dim")
+
+
+def print_frontier(frontier: Frontier, console: Console) -> None:
+    """Print the policies on a frontier, ordered by the first objective."""
+    world = "" if frontier.world == ALL_TRIALS else f", trial {frontier.world}"
+    table = Table(
+        title=f"No policy is better in {' and '.join(frontier.objectives)}{world}; {frontier.question}\n"
+        "predictions with 95 % credible intervals",
+        title_justify="left",
+        title_style="bold",
+    )
+    shown_ = [one for one in frontier.points if one.on_frontier]
+    for label in shown_[0].policy:
+        table.add_column(label, justify="right")
+    for name, unit in zip(frontier.objectives, frontier.units, strict=True):
+        table.add_column(_with_unit(name, unit), justify="right")
+    table.add_column("simulated", justify="right")
+    table.add_column("")
+    for one in shown_:
+        entries = (shown(entry) for entry in one.policy.values())
+        values = (_estimate(one.objectives[name]) for name in frontier.objectives)
+        table.add_row(*entries, *values, _times(one.tried), "knee" if one.knee else "")
+    console.print(table)
+
+
+def frontier_rows(frontiers: Sequence[Frontier]) -> list[dict[str, Any]]:
+    """One row a policy, for CSV: `world, on_frontier, knee, tried, x_<label>.., <objective>, .._low ..`."""
+    rows = []
+    for frontier in frontiers:
+        for one in frontier.points:
+            row: dict[str, Any] = {"world": frontier.world, "on_frontier": one.on_frontier}
+            row |= {"knee": one.knee, "tried": one.tried}
+            row |= {f"x_{label}": entry for label, entry in one.policy.items()}
+            for name, estimate in one.objectives.items():
+                row |= _columns(name, estimate)
+            rows.append(row)
+    return rows
 
 
 def to_dataframe(answers: Sequence[Answer]) -> pd.DataFrame:

@@ -20,9 +20,9 @@ from optimizer.prior.pooling import pooled
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.questions.answer import Answer, answered
-from scenarios.questions.evidence import Evidence, evidence, stored_learning
 from scenarios.questions.framing import Framed, framed
 from scenarios.questions.question import Question
+from scenarios.study.evidence import Evidence, evidence, stored_learning
 from scenarios.study.study import Study
 from scenarios.trial.building import GROUPS
 
@@ -38,6 +38,7 @@ def what_if(
     question: Question | None = None,
     *,
     agent: str | None = None,
+    trial: int | None = None,
     relearn: bool = False,
     say: Callable[[str], None] = lambda text: None,
     **asked: Any,
@@ -52,7 +53,9 @@ def what_if(
         Or, in place of it, its parts by name: `weights`, `objective`, `limits`, `limit_probability`,
         `budget`, `fix`.
     agent : str, optional
-        Whose rounds teach; see `scenarios.questions.evidence`.
+        Whose rounds teach; see `scenarios.study.evidence`.
+    trial : int, optional
+        Only the rounds of this trial; else those of all trials of a world.
     relearn : bool, default False
         Learn the kernels anew, from all these rounds together.
     say : callable, optional
@@ -79,7 +82,7 @@ def what_if(
     with threadpool_limits(1):
         return [
             answered(opened, meant, bound, found, believer(opened, meant, bound, found, relearn, say))
-            for found in evidence(opened, agent)
+            for found in evidence(opened, agent, trial)
         ]
 
 

@@ -6,9 +6,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ import joblib
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
 from policyloop.watcher import watch_always
+from scenarios.running.quiet_stop import quiet_stop
 
 WATCH_SECONDS = 0.5
 """How often a worker looks whether the driving process still lives."""
@@ -83,15 +85,26 @@ def spread(calls: Iterable[Any], jobs: int) -> Iterator[Any]:
     # resource trackers unblock the signal when they start, so they start first.
     resource_tracker.ensure_running()
     loky_tracker.ensure_running()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        results = parallel(calls)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    try:
-        yield from results
-    except BrokenExecutor as error:
-        raise WorkersDied("a worker process died: killed, or out of memory") from error
+    with quiet_stop(), ExitStack() as stack:
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            results = parallel(calls)
+            stack.callback(_stop, results)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # Ctrl-C that has come meanwhile acts here
+        try:
+            # No `yield from`: that would pass on to joblib that nobody wants more, and it would warn of it.
+            for result in results:  # noqa: UP028
+                yield result
+        except BrokenExecutor as error:
+            raise WorkersDied("a worker process died: killed, or out of memory") from error
+
+
+def _stop(results: Generator[Any]) -> None:
+    """End the workers, unless all results have been taken, without a warning that some have not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results.close()
 
 
 @contextmanager
@@ -102,7 +115,7 @@ def workers(jobs: int) -> Iterator[None]:
         return
     for _ in spread([call(_nothing)] * jobs, jobs):  # starts them
         pass
-    with joblib.parallel_config("loky", max_nbytes=None, **_begin()):
+    with quiet_stop(), joblib.parallel_config("loky", max_nbytes=None, **_begin()):
         yield
 
 

@@ -365,14 +365,15 @@ def plain(value: Any) -> Any:
 
 def to_json(value: Any) -> str:
     """A value as JSON text; nan becomes null, floats keep every bit."""
-    return json.dumps(_without_nan(value), allow_nan=False, separators=(",", ":"))
+    return json.dumps(without_nan(value), allow_nan=False, separators=(",", ":"))
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
+    """Plain data with None in place of numbers that are not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _without_nan(item) for key, item in value.items()}
+        return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_nan(item) for item in value]
+        return [without_nan(item) for item in value]
     return value

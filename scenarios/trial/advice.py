@@ -67,7 +67,15 @@ def stored_advice(
         expected_outcomes=outcomes,
         held_out=simulated_again(world, loop, advice.policy, steps) if unknown else None,
         expected=expected,
-        simple_regret=math.nan if optimum is None else -environment.sign * (expected - optimum.value),
+        simple_regret=math.nan
+        if optimum is None
+        else bridges.regret(
+            environment,
+            optimum.as_optimum(),
+            loop.worst,
+            expected,
+            None if outcomes is None else np.array(outcomes),
+        ),
     )
 
 

@@ -10,6 +10,7 @@ import optimizer
 import simulators
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
+from scenarios.declaration.asked import asked
 from scenarios.declaration.schema import AgentSpec, Scenario
 from scenarios.errors import UserError
 from simulators.contract.targets import is_target
@@ -54,7 +55,7 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
             f"{scenario.source}: environment.options.data is missing; give --data FILE: {spec.needs_data}"
         )
     try:
-        return simulators.make(spec.name, **options)
+        return asked(scenario, simulators.make(spec.name, **options))
     except simulators.SimulationError:
         raise
     except (ValueError, TypeError, OSError) as error:
@@ -87,6 +88,7 @@ def build_agent(
         kernel="own" if own else "composed",
         family=scenario.prior.family,
         seed=bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "agent")),
+        limit_probability=scenario.limit_probability,
         **scenario.exploration_of(spec).model_dump(),
     )
 

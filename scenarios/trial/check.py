@@ -8,6 +8,7 @@ from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
 from scenarios.trial.building import build_agent, needs_own, prior_means
+from scenarios.trial.continued import earlier_rounds
 from scenarios.trial.world import World, design_size
 from simulators.contract.targets import is_target
 
@@ -53,6 +54,8 @@ def refuse_mistakes(world: World) -> None:
                 f"{scenario.source}: confirm: accepted only without memory, but a policy that is tried again "
                 f"in {environment.name} meets another world"
             )
+    if scenario.continue_from:
+        earlier_rounds(scenario, environment, world.trial)
     learns = scenario.prior.given and scenario.prior.source == "samples"
     if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
         raise UserError(

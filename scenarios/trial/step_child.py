@@ -62,7 +62,7 @@ def main() -> None:
                 answer: dict[str, Any] = {}
             else:
                 assert environment is not None
-                answer = _step(environment, message["seed"], message["policy"], seconds)
+                answer = _step(environment, message, seconds)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -92,8 +92,9 @@ def _limit_memory(megabytes: int | None) -> None:
 
 
 def _step(
-    environment: simulators.Environment, seed: int | None, policy: Any, seconds: float | None
+    environment: simulators.Environment, asked: dict[str, Any], seconds: float | None
 ) -> dict[str, Any]:
+    seed, policy, groups = asked["seed"], asked["policy"], asked["groups"]
     if seconds is not None:
         # The system's own alarm ends the process even where the simulator never comes back to Python.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -102,7 +103,8 @@ def _step(
         with kept_process_state(), _numbers.used(None if seed is None else seed % 2**32):
             if seed is not None:
                 environment.reset(seed)
-            returned = environment.step(policy if isinstance(policy, int) else np.array(policy))
+            given = policy if isinstance(policy, int) else np.array(policy)
+            returned = environment.step(given) if groups is None else environment.step_groups(given, groups)
             outcomes = checked(returned, environment.groups, environment.outcome_range)
     finally:
         if seconds is not None:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+import bridges
 from bridges import Taken
 from policyloop.watcher import marks
 from scenarios.declaration.schema import EnvironmentSpec
@@ -73,8 +74,10 @@ class StepProcess:
 
     def begin(self, seed: int | None, policy: Any) -> None:
         """Begin a step, with new noise where a seed is given."""
+        groups = policy.groups if isinstance(policy, bridges.Part) else None
+        policy = policy.policy if isinstance(policy, bridges.Part) else policy
         plain = int(policy) if np.ndim(policy) == 0 else np.asarray(policy, dtype=float).tolist()
-        self._send(json.dumps({"seed": seed, "policy": plain}))
+        self._send(json.dumps({"seed": seed, "policy": plain, "groups": groups}))
 
     def receive(self) -> Outcomes | Exception | None:
         """Wait for what was begun: a step's outcomes, why it failed, or None of a building."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -16,6 +17,7 @@ import optimizer
 from optimizer.agents.confirmation import Confirming
 from policyloop.messages import failure
 from scenarios.declaration.schema import Scenario
+from scenarios.study.evidence import Evidence
 from scenarios.study.records import ALL_TRIALS, StoredOptimum, WorldRecord
 from scenarios.trial.building import (
     GROUPS,
@@ -27,6 +29,7 @@ from scenarios.trial.building import (
     prior_means,
     world_seed,
 )
+from scenarios.trial.continued import earlier_rounds, teach
 from scenarios.trial.step_process import StepProcesses
 from scenarios.trial.whole_copy import whole_copy
 from simulators import Environment
@@ -145,6 +148,22 @@ class World:
             found = bridges.find_optimum(self.environment, seed=bridges.as_int(seed))
         return None if found is None else StoredOptimum.of(found)
 
+    @cached_property
+    def earlier(self) -> Evidence | None:
+        """What a study from which this one continues knows of it; None without one, or if that is nothing."""
+        if not self.scenario.continue_from:
+            return None
+        return earlier_rounds(self.scenario, self.environment, self.trial)
+
+    @cached_property
+    def worst(self) -> float:
+        """The objective of its worst policy within the limits; nan without limits."""
+        if not self.environment.limits:
+            return math.nan
+        seed = bridges.seed_sequence(self.scenario.seed, self._seeded, "optimum")
+        with threadpool_limits(1):
+            return bridges.find_worst(self.environment, seed=bridges.as_int(seed))
+
     @property
     def _seeded(self) -> int:
         # A world that all trials share has seeds of its own, those of "trial 0".
@@ -154,16 +173,21 @@ class World:
         """The loop of an agent's trial, before its first round."""
         scenario, trial = self.scenario, self.trial
         environment = self.fresh()
-        first = design_size(scenario, environment)
-        design = bridges.seed_sequence(scenario.seed, trial, "design")
+        agent = build_agent(scenario, scenario.agent(label), environment, trial, learned.priors)
+        if self.earlier is None:
+            first = design_size(scenario, environment)
+            seed = bridges.seed_sequence(scenario.seed, trial, "design")
+            design = bridges.initial_design(environment, first, seed)
+        else:
+            design = None
+            teach(agent, environment, self.earlier)
         return bridges.Loop(
             environment,
-            self._confirming(
-                build_agent(scenario, scenario.agent(label), environment, trial, learned.priors), environment
-            ),
+            self._confirming(agent, environment),
             bridges.seed_sequence(scenario.seed, trial, "noise"),
-            design=bridges.initial_design(environment, first, design),
+            design=design,
             optimum=learned.optimum and learned.optimum.as_optimum(),
+            worst=self.worst if learned.optimum else math.nan,
             parallel=scenario.batch,
             steps=steps,
         )

@@ -242,6 +242,23 @@ class Environment(ABC):
             The simulation failed; carries the policy and the seed.
         """
 
+    def step_groups(self, policy: Any, groups: Sequence[int]) -> Outcomes:
+        """Try one policy, and observe some groups only: the others are nan.
+
+        Unless overridden, a whole step of which the rest is left out, at the same cost.
+
+        Parameters
+        ----------
+        policy : (d,) array-like, or int
+            As for `step`.
+        groups : sequence of int
+            Which groups, counted from 0.
+        """
+        seen = self.step(policy)
+        values = np.full(len(self.groups), np.nan)
+        values[list(groups)] = np.asarray(seen.values, dtype=float)[list(groups)]
+        return Outcomes(values, seen.noise_variance, seen.info)
+
     def expected(self, policies: ArrayLike) -> Array:
         """The noise-free outcomes `f_j(x)` of many policies.
 

@@ -65,7 +65,7 @@ class Evidence(NamedTuple):
         return found
 
 
-def evidence(study: Study, agent: str | None = None) -> list[Evidence]:
+def evidence(study: Study, agent: str | None = None, trial: int | None = None) -> list[Evidence]:
     """What is known of each of a study's worlds, in order.
 
     Parameters
@@ -74,6 +74,8 @@ def evidence(study: Study, agent: str | None = None) -> list[Evidence]:
     agent : str, optional
         Whose rounds teach; unless given all agents' where the simulator has no noise, else those of the first
         agent that models every group, or of the first agent.
+    trial : int, optional
+        Only the rounds of this one.
 
     Raises
     ------
@@ -88,7 +90,9 @@ def evidence(study: Study, agent: str | None = None) -> list[Evidence]:
     labels = study.scenario.labels
     if agent is not None and agent not in labels:
         raise UserError(f"{study.path}: {unknown_name('agent', agent, labels)}")
-    rounds = [one for one in study.rounds() if one.status != "lost"]
+    rounds = [one for one in study.rounds() if one.status != "lost" and trial in (None, one.trial)]
+    if trial is not None and not rounds:
+        raise UserError(f"{study.path}: it has no trial {trial}; accepted: 1 to {study.scenario.trials}")
     if not any(any(value is not None for value in one.outcomes) for one in rounds):
         raise UserError(f"{study.path}: no round has observed anything: there is nothing to learn from")
     chosen = [agent] if agent else (_with_rounds(labels, rounds) if _exact(rounds) else [teacher(study)])

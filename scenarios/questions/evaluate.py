@@ -1,0 +1,201 @@
+"""What would this policy do: named policies, simulated on common random numbers, in one or several worlds.
+
+All policies are simulated on the same seeds, and so are compared in pairs: what they share of the noise
+cancels in their differences. How certain a ranking is, is asked of the Bayesian bootstrap over seeds (Rubin
+1981): the share of its draws in which a policy's mean is the best.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bridges
+from policyloop.messages import failure
+from scenarios.declaration.schema import Scenario
+from scenarios.errors import UserError
+from scenarios.questions.evaluation import Evaluated, Evaluation, Mean, certainty, mean_of
+from scenarios.questions.policies import CURRENT, policy_of
+from scenarios.study.records import Facts
+from scenarios.trial.world import World
+from simulators import Environment, Outcomes
+from simulators.contract.observed import checked
+
+MOST_WORLDS = 1000
+
+Array = NDArray[np.float64]
+
+
+def evaluate(
+    scenario: Scenario,
+    policies: Sequence[str],
+    *,
+    seeds: int = 20,
+    worlds: Sequence[str] = (),
+    jobs: int = 1,
+    seen: Callable[[int, int], None] = lambda done, total: None,
+) -> Evaluation:
+    """Simulate named policies on common random numbers.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose environment is asked, with its objective and its limits.
+    policies : sequence of str
+        Entries in the order of the levers, "0.5,0.5,0"; or by their labels, "nurses=4,tariff=flat"; a
+        candidate's row; "current", today's practice; or STUDY.sqlite:AGENT, what an agent recommends there.
+    seeds : int, default 20
+        Of the noise, the same for all policies and worlds.
+    worlds : sequence of str
+        `OPTION=VALUE,VALUE`: one world for each value of an option of the environment, all of equal weight.
+        Several options make all their combinations.
+    jobs : int, default 1
+        Processes that step side by side. The result does not depend on it.
+    seen : callable, optional
+        Is told how many steps of all have ended.
+
+    Raises
+    ------
+    UserError
+        A policy that the environment cannot try, an unknown option, fewer than one seed or policy.
+    """
+    if seeds < 1:
+        raise UserError(f"seeds = {seeds}; accepted: a whole number, 1 or more")
+    if not policies:
+        raise UserError(f"no policy to evaluate; give --policy {CURRENT}, say, or --policy 0.5,0.5")
+    variants = list(_variants(scenario, worlds))
+    made = [World.of(one, 1) for _, one in variants]
+    first = made[0].environment
+    if first.lives:
+        raise UserError(f"{scenario.source}: its world lives: the same policy is another one an hour later")
+    chosen = [policy_of(text, first) for text in policies]
+    total = len(made) * len(chosen) * seeds
+    J = len(first.groups)
+    outcomes = np.full((len(chosen), len(made), seeds, J), np.nan)
+    failed, why = np.zeros(len(chosen), dtype=int), ""
+    done = 0
+    for w, world in enumerate(made):
+        pairs = [(p, s) for s in range(seeds) for p in range(len(chosen))]
+        for which, got in _steps(world, [(_seed(scenario, s), chosen[p]) for p, s in pairs], jobs):
+            p, s = pairs[which]
+            done += 1
+            seen(done, total)
+            if isinstance(got, Exception):
+                failed[p] += 1
+                why = why or f"policy {policies[p]}, seed {_seed(scenario, s)}: {failure(got)}"
+            else:
+                outcomes[p, w, s] = got.values
+    return _summed(made, variants, policies, chosen, outcomes, failed, why)
+
+
+def _seed(scenario: Scenario, number: int) -> int:
+    return bridges.as_int(bridges.seed_sequence(scenario.seed, 0, "evaluate", number))
+
+
+def _steps(
+    world: World, asked: Sequence[tuple[int, Any]], jobs: int
+) -> Iterator[tuple[int, Outcomes | Exception]]:
+    """The steps of one world, as they end."""
+    environment = world.fresh()
+    children = 1 if environment.has_memory else jobs
+    with world.steps(children) as steps:
+        taken = (steps or bridges.OneByOne(environment)).take(asked)
+        for one in taken:
+            got = one.outcomes
+            if isinstance(got, Outcomes):
+                try:
+                    got = checked(got, environment.groups, environment.outcome_range)
+                except ValueError as error:
+                    got = error
+            yield one.which, got
+
+
+def _variants(scenario: Scenario, worlds: Sequence[str]) -> Iterator[tuple[str, Scenario]]:
+    """The scenario of every world, with its name; one without a name where there is only one."""
+    options = [_values(text) for text in worlds]
+    count = int(np.prod([len(values) for _, values in options]))
+    if count > MOST_WORLDS:
+        raise UserError(f"{count} worlds; accepted: {MOST_WORLDS} at most")
+    for chosen in itertools.product(*(values for _, values in options)):
+        changes = {name: value for (name, _), value in zip(options, chosen, strict=True)}
+        spec = scenario.environment.model_copy(
+            update={"options": {**scenario.environment.options, **changes}}
+        )
+        variant = scenario.model_copy(update={"environment": spec})
+        variant._source = scenario.source
+        yield ", ".join(f"{name} = {value}" for name, value in changes.items()), variant
+
+
+def _values(text: str) -> tuple[str, list[Any]]:
+    name, sign, values = text.partition("=")
+    if not sign or not name.strip() or not values.strip():
+        raise UserError(f"worlds {text!r}; accepted: OPTION=VALUE,VALUE, such as r0=1.3,1.6,2.0")
+    try:
+        return name.strip(), list(tomllib.loads(f"values = [{values}]")["values"])
+    except ValueError:
+        return name.strip(), [one.strip() for one in values.split(",")]
+
+
+def _summed(
+    made: Sequence[World],
+    variants: Sequence[tuple[str, Scenario]],
+    texts: Sequence[str],
+    chosen: Sequence[Any],
+    outcomes: Array,
+    failed: NDArray[np.int_],
+    why: str,
+) -> Evaluation:
+    """The evaluation of outcomes (P, W, S, J)."""
+    environment = made[0].environment
+    objective = np.stack(
+        [
+            [
+                [_composed(world.environment, values, policy) for values in outcomes[p, w]]
+                for w, world in enumerate(made)
+            ]
+            for p, policy in enumerate(chosen)
+        ]
+    )
+    # Worlds weigh alike, and share their seeds: a seed's value is the mean over worlds.
+    by_seed, group_by_seed = objective.mean(axis=1), outcomes.mean(axis=1)
+    limits = bridges.outcome_limits(environment)
+    best, keeps = certainty(by_seed, group_by_seed, environment.sign, limits)
+    facts = Facts.of(environment)
+    names = [name for name, _ in variants]
+    found = []
+    for p, text in enumerate(texts):
+        numbers = environment.policy_space.resolve(np.asarray([chosen[p]]))[0].tolist()
+        found.append(
+            Evaluated(
+                name=text,
+                policy=facts.named(numbers),
+                objective=mean_of(by_seed[p]),
+                difference=mean_of(by_seed[p] - by_seed[0]),
+                probability_best=float(best[p]),
+                probability_limits=float(keeps[p]),
+                groups=_by_group(facts.groups, group_by_seed[p]),
+                group_differences=_by_group(facts.groups, group_by_seed[p] - group_by_seed[0]),
+                worlds={name: mean_of(objective[p, w]) for w, name in enumerate(names) if name},
+                failed=int(failed[p]),
+            )
+        )
+    remarks = [f"{failed.sum()} steps failed; the first: {why}"] if failed.any() else []
+    if by_seed.shape[1] < 2:
+        remarks.append("One seed says nothing of the noise; more --seeds give intervals.")
+    units = dict(zip(facts.groups, facts.group_units, strict=True))
+    return Evaluation(
+        outcomes.shape[2], [n for n in names if n], facts.objective_unit, facts.sense, units, found, remarks
+    )
+
+
+def _composed(environment: Environment, values: Array, policy: Any) -> float:
+    return bridges.composed(environment, values, policy)
+
+
+def _by_group(groups: Sequence[str], values: Array) -> dict[str, Mean]:
+    return {name: mean_of(values[:, j]) for j, name in enumerate(groups)}

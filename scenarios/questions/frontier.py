@@ -1,0 +1,326 @@
+"""Trade-offs: the policies that no other beats in all of several objectives, from a study's posteriors.
+
+Every objective is a composition of the same groups, so one posterior has all of them. The frontier of
+posterior means is traced by scalarisation: the augmented Chebyshev function of normalised objectives (Knowles
+2006), whose optima for all weights are the whole frontier, convex or not. Policies that were simulated are
+looked at as well.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+from threadpoolctl import threadpool_limits
+
+import bridges
+from optimizer.acquisition.acquisition import PosteriorMean
+from optimizer.acquisition.search import Search
+from optimizer.agents.agent import CREDIBLE
+from optimizer.agents.gp_agent import GPAgent
+from optimizer.agents.recommending import best_predicted
+from optimizer.composition.general import GeneralComposition
+from optimizer.composition.linear import BaseComposition
+from optimizer.composition.propagation import credible_interval
+from scenarios.errors import UserError
+from scenarios.questions.answer import Estimate
+from scenarios.questions.framing import Framed, framed
+from scenarios.questions.question import Question
+from scenarios.questions.what_if import believer
+from scenarios.study.evidence import evidence
+from scenarios.study.levers import Entry
+from scenarios.study.study import Study
+
+TOTAL = "total"
+POINTS = 16
+"""Weights of the scalarisation, besides one for each objective alone."""
+AUGMENTED = 0.05
+"""Share of the sum in the Chebyshev function, which leaves weakly dominated policies out."""
+ALIKE = 0.02
+"""Points of the frontier nearer to each other than this, as a share of every objective's range, are one."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """A policy, and what is believed of its objectives.
+
+    Attributes
+    ----------
+    policy : dict
+        Entries by label.
+    objectives : dict of Estimate
+        By name.
+    tried : int
+        Rounds that observed it.
+    on_frontier : bool
+        Whether no other point is better in all objectives, by the means.
+    knee : bool
+        Whether it is the frontier's point furthest from the plane through its ends (Das 1999): the most of
+        all objectives together.
+    probability : float
+        That it keeps the limits.
+    """
+
+    policy: dict[str, Entry]
+    objectives: dict[str, Estimate]
+    tried: int
+    on_frontier: bool
+    knee: bool
+    probability: float
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The trade-offs between several objectives.
+
+    Attributes
+    ----------
+    question : str
+    world : str
+    objectives, units, senses : list of str
+    points : list of FrontierPoint
+        Those on the frontier, ordered by the first objective, then the policies simulated that are not.
+    """
+
+    question: str
+    world: str
+    objectives: list[str]
+    units: list[str]
+    senses: list[str]
+    points: list[FrontierPoint]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def frontier(
+    study: Study | str | Path,
+    between: Sequence[str],
+    question: Question | None = None,
+    *,
+    agent: str | None = None,
+    trial: int | None = None,
+    relearn: bool = False,
+    points: int = POINTS,
+    seen: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Frontier]:
+    """The trade-offs between objectives, from a study's rounds, without a simulation.
+
+    Parameters
+    ----------
+    study : Study or path
+    between : sequence of str
+        Two or three of: "total" (the study's objective), a group, "worst-group", "group-gap", "cvar:LEVEL",
+        "count:THRESHOLD".
+    question : Question, optional
+        Limits, a budget and fixed levers, which all policies keep, and weights of the total.
+    agent, trial, relearn
+        As for `what_if`.
+    points : int, default 16
+        How finely the frontier is traced.
+    seen : callable, optional
+        Is told how many of a world's searches are done.
+
+    Returns
+    -------
+    list of Frontier
+        One a world, as for `what_if`.
+
+    Raises
+    ------
+    UserError
+        Fewer than two objectives, an unknown one, or a study that cannot be asked.
+    """
+    opened = study if isinstance(study, Study) else Study(study)
+    meant = question or Question()
+    if not 2 <= len(between) <= 3 or len(set(between)) < len(between):
+        raise UserError(f"objectives {', '.join(between)}: accepted: two or three different ones")
+    bounds = [framed(opened, _asking(opened, name, meant)) for name in between]
+    traced = []
+    with threadpool_limits(1):
+        for found in evidence(opened, agent, trial):
+            knows = believer(opened, meant, bounds[0], found, relearn)
+            traced.append(_traced(opened, meant, between, bounds, found.world, knows, points, seen))
+    return traced
+
+
+def _asking(study: Study, name: str, question: Question) -> Question:
+    """The question with one of the objectives."""
+    groups = study.environment.groups
+    if name == TOTAL:
+        return question
+    if name in groups:
+        alone = [f"{group}={float(group == name):g}" for group in groups]
+        return Question(alone, "", question.limits, question.limit_probability, question.budget, question.fix)
+    return Question((), name, question.limits, question.limit_probability, question.budget, question.fix)
+
+
+def _traced(
+    study: Study,
+    question: Question,
+    between: Sequence[str],
+    bounds: Sequence[Framed],
+    world: str,
+    agent: GPAgent,
+    points: int,
+    seen: Callable[[int, int], None],
+) -> Frontier:
+    compositions = [bridges.composition(bound.environment) for bound in bounds]
+    search = agent.search()
+    if search.limits is not None:
+        search = replace(search, level=question.limit_probability)
+    ends = np.asarray([_best(search, one) for one in compositions])
+    values = signed_means(agent, compositions, ends)
+    low, high = values.min(axis=0), values.max(axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    found = list(ends)
+    for done, weights in enumerate(simplex(len(between), points)):
+        seen(done, points)
+        found.append(_best(search, chebyshev(compositions, weights, low, span)))
+    tried = [p for p in agent.belief.history.tried()[0] if search.space.contains(np.asarray([p]))[0]]
+    pool = np.asarray([*found, *tried])
+    means = signed_means(agent, compositions, pool)
+    keeps = np.ones(len(pool))
+    if search.limits is not None:
+        keeps = search.limits.probability(pool)
+        kept = keeps >= question.limit_probability - 1e-3
+        if not kept.any():
+            raise UserError(
+                f"{study.path}: no policy is known to keep the limits with probability "
+                f"{question.limit_probability:g}; the nearest does with {keeps.max():.2g}"
+            )
+        pool, means, keeps = pool[kept], means[kept], keeps[kept]
+    leading = nondominated(means)
+    order = np.flatnonzero(leading)[np.argsort(means[leading, 0], kind="stable")]
+    order = order[_apart(means[order] / span)]
+    best = knee((means[order] - low) / span)
+    chosen = {tuple(np.atleast_1d(pool[i]).tolist()) for i in order}
+    others = [i for i in range(len(found), len(pool)) if not leading[i]] if search.limits is None else []
+    made = []
+    for place, i in enumerate([*order, *others]):
+        on = place < len(order)
+        if not on and tuple(np.atleast_1d(pool[i]).tolist()) in chosen:
+            continue
+        at = pool[[i]]
+        numbers = agent.space.resolve(at)[0].tolist()
+        made.append(
+            FrontierPoint(
+                policy=study.environment.named(numbers),
+                objectives=dict(zip(between, _estimates(agent, compositions, at), strict=True)),
+                tried=sum(np.array_equal(pool[i], one) for one in agent.observed),
+                on_frontier=on,
+                knee=on and place == best,
+                probability=float(keeps[i]),
+            )
+        )
+    return Frontier(
+        question.words,
+        world,
+        list(between),
+        [bound.environment.objective_unit for bound in bounds],
+        [bound.environment.sense for bound in bounds],
+        made,
+    )
+
+
+def _best(search: Search, composition: BaseComposition) -> Any:
+    """The policy that is predicted to be best by a composition."""
+    model = copy.copy(search.model)
+    model.composition = composition
+    other = replace(search, model=model)
+    return best_predicted(other) if other.limits is not None else PosteriorMean().choose(other)
+
+
+def signed_means(agent: GPAgent, compositions: Sequence[BaseComposition], policies: Any) -> Array:
+    """Objectives (n, K) of posterior means, all to be maximised."""
+    means, _ = agent.belief.at(None).predict_groups(policies)
+    return np.stack([one.compose(means, policies) for one in compositions], axis=1)
+
+
+def chebyshev(
+    compositions: Sequence[BaseComposition], weights: Array, low: Array, span: Array
+) -> GeneralComposition:
+    """The augmented Chebyshev function of normalised objectives, to be maximised."""
+
+    def value(outcomes: Array, policies: Any) -> Array:
+        each = np.stack(
+            [
+                (one.sign * _unsigned(one, outcomes, policies) - low[k]) / span[k]
+                for k, one in enumerate(compositions)
+            ],
+            axis=-1,
+        )
+        lacking = weights * (1.0 - each)
+        return np.asarray(-lacking.max(axis=-1) - AUGMENTED * lacking.sum(axis=-1))
+
+    return GeneralComposition(compositions[0].groups, value, sense="maximize")
+
+
+def _unsigned(composition: BaseComposition, outcomes: Array, policies: Any) -> Array:
+    """Objectives (...,) of outcomes (..., J), also of a linear composition, which takes rows only."""
+    if isinstance(composition, GeneralComposition):
+        return composition.g(outcomes, policies)
+    shape = outcomes.shape[:-1]
+    rows = outcomes.reshape(-1, outcomes.shape[-1])
+    flat = np.reshape(policies, (len(rows), *np.shape(policies)[len(shape) :]))
+    return composition.unsigned(rows, flat).reshape(shape)
+
+
+def simplex(objectives: int, points: int) -> Array:
+    """So many weights of objectives, evenly spread: in a row of two, else quasi-random (Sobol)."""
+    if objectives == 2:
+        share = (np.arange(points) + 0.5) / points
+        return np.stack([share, 1 - share], axis=1)
+    u = qmc.Sobol(objectives, scramble=False).random(1 << (points - 1).bit_length())[1 : points + 1]
+    e = -np.log(np.clip(u, 1e-9, 1.0))
+    weights: Array = e / e.sum(axis=1, keepdims=True)
+    return weights
+
+
+def nondominated(values: Array) -> NDArray[np.bool_]:
+    """Which rows (n, K) no other row reaches in all columns and exceeds in one."""
+    no_worse = np.asarray((values[None] >= values[:, None]).all(axis=2))
+    better = np.asarray((values[None] > values[:, None]).any(axis=2))
+    return np.asarray(~(no_worse & better).any(axis=1))
+
+
+def _apart(values: Array) -> list[int]:
+    """Rows (n, K) of which none lies within `ALIKE` of one before it."""
+    kept: list[int] = []
+    for i, one in enumerate(values):
+        if all(np.abs(one - values[other]).max() > ALIKE for other in kept):
+            kept.append(i)
+    return kept
+
+
+def knee(values: Array) -> int:
+    """The row furthest above the plane through the rows that are best in one column each, (n, K)."""
+    ends = values[values.argmax(axis=0)]
+    if len(np.unique(ends, axis=0)) < values.shape[1]:
+        return int(values.sum(axis=1).argmax())
+    normal = np.linalg.lstsq(ends, np.ones(len(ends)), rcond=None)[0]
+    return int((values @ normal).argmax()) if (normal > 0).all() else int(values.sum(axis=1).argmax())
+
+
+def _estimates(agent: GPAgent, compositions: Sequence[BaseComposition], at: Any) -> list[Estimate]:
+    means, variances = agent.belief.at(None).predict_groups(at)
+    ranges = agent.settings.outcome_range
+    found = []
+    for one in compositions:
+        if isinstance(one, GeneralComposition):
+            found.append(Estimate(*credible_interval(one, means, variances, at, ranges)))
+            continue
+        mean, variance = one.moments(means, variances, at)
+        half = CREDIBLE * float(np.sqrt(variance[0]))
+        middle = one.sign * float(mean[0])
+        found.append(Estimate(middle, middle - half, middle + half))
+    return found
