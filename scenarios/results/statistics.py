@@ -56,9 +56,9 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
         `difference_from_gp_ucb` (of the objective) are the same while GP-UCB is the reference, else None.
         Then `reference` (a label), `p_value` of the difference and `p_value_holm`, corrected for as many
         agents as are compared with it; `trials` (complete ones, on which all rests), `failed_rounds`,
-        `recommendation` (see there) and `outliers`, the observations beyond four standard deviations of what the
-        agent had predicted (`scenarios.results.outliers`). Low, high and p-values are None with fewer than
-        `scenarios.results.intervals.FEWEST` trials, and everything where it is unknown.
+        `recommendation` (see there) and `outliers`, the observations beyond four standard deviations of what
+        the agent had predicted (`scenarios.results.outliers`). Low, high and p-values are None with fewer
+        than `scenarios.results.intervals.FEWEST` trials, and everything where it is unknown.
 
     Raises
     ------
