@@ -9,6 +9,7 @@ import pytest
 from shares import NAMES
 
 import scenarios
+from scenarios.questions.question import reweighing
 from scenarios.questions.what_if import what_if
 from scenarios.study.study import Study
 
@@ -94,3 +95,8 @@ def test_of_what_is_no_study_it_says_so(tmp_path, policyloop):
 
 def test_a_program_asks_as_the_command_does(shared):
     assert scenarios.what_if(str(shared), weights=["70+*2"]) == what_if(Study(shared), weights=["70+*2"])
+
+
+def test_a_star_multiplies_today_s_weight_and_an_equals_sign_sets_it():
+    changed = reweighing(["70+*3, a*b=5", "x,y=0"], NAMES)
+    np.testing.assert_array_equal(changed.of(np.full(4, 2.0)), [6.0, 5.0, 0.0, 2.0])
