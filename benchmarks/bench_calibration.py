@@ -1,16 +1,18 @@
 """How often the 95 % credible interval of the objective contains it, where kernels are learned on the way.
 
 python benchmarks/bench_calibration.py [--problems 200] [--jobs 1] [--seed 0] [--groups 1 3 10]
-    [--noise known stated unknown] [--agent d-gpucb] [--quick]
+    [--noise known stated unknown] [--composition sum worst squares ratio] [--agent d-gpucb] [--quick]
 
 A problem has a grid of 400 candidates in the unit square and J functions on it, drawn from Gaussian processes
 of variance 1 whose RBF kernels have length scales between 0.15 and 0.5. An agent is told all of them, with
-noise of standard deviation 0.1, and maximises their sum. "known": it is given the kernels and the noise;
-"stated": every observation comes with its noise variance; "unknown": it learns that as well.
+noise of standard deviation 0.1, and maximises their sum, or a general composition of them (`COMPOSITIONS`).
+"known": it is given the kernels and the noise; "stated": every observation comes with its noise variance;
+"unknown": it learns that as well.
 
 After T rounds: the share of problems whose recommended policy has its noise-free objective inside the
 interval, with Wilson's 95 % interval of that share; the root mean square of z, the error in standard
-deviations (1 where both fit); the same over all candidates; and the mean regret of the recommended policy.
+deviations (1 where both fit); the same over all candidates, by mean and standard deviation; and the mean
+regret of the recommended policy.
 """
 
 import argparse
@@ -22,16 +24,24 @@ from scipy.stats import binomtest
 from sklearn.gaussian_process.kernels import RBF
 from threadpoolctl import threadpool_limits
 
-from optimizer import Composition, Prior, SearchSpace, make_agent
+from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
 
 SIDE = np.linspace(0, 1, 20)
 GRID = np.array(list(product(SIDE, SIDE)))
 VARIANCE = 0.01
 ROUNDS = (10, 20, 40)
 HALF_WIDTH = 1.959964
+COMPOSITIONS = {
+    "sum": lambda F, policies: F.sum(axis=-1),
+    "worst": lambda F, policies: F.min(axis=-1),
+    "squares": lambda F, policies: -((F - 1) ** 2).sum(axis=-1),
+    "ratio": lambda F, policies: F[..., :-1].sum(axis=-1) / (1 + np.exp(F[..., -1])),
+}
+"""g: the sum, which is linear; the group that is worst off; the distance to a target of 1 in every group,
+squared; all groups but the last over what that one costs. All are maximised, and ratio needs two groups."""
 
 
-def problem(seed: int, J: int, noise: str, agent_name: str) -> np.ndarray:
+def problem(seed: int, J: int, noise: str, agent_name: str, composition: str = "sum") -> np.ndarray:
     """z^2 of the recommended policy, whether it is covered, both over all candidates, and regret: (T, 5)."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(J,)))
     kernels = [RBF(scale) for scale in rng.uniform(0.15, 0.5, J)]
@@ -41,8 +51,10 @@ def problem(seed: int, J: int, noise: str, agent_name: str) -> np.ndarray:
             factor = np.linalg.cholesky(kernel(GRID) + 1e-8 * np.eye(len(GRID)))
             F[:, j] = factor @ rng.standard_normal(len(GRID))
         prior = Prior(kernels, np.full(J, VARIANCE), [0.0] * J) if noise == "known" else None
-        agent = make_agent(agent_name, SearchSpace(candidates=GRID), Composition(J), prior=prior, seed=seed)
-        f, found = F.sum(axis=1), []
+        g = COMPOSITIONS[composition]
+        composed = Composition(J) if composition == "sum" else GeneralComposition(J, g)
+        agent = make_agent(agent_name, SearchSpace(candidates=GRID), composed, prior=prior, seed=seed)
+        f, found = g(F, GRID), []
         for t in range(1, ROUNDS[-1] + 1):
             row = agent.ask()
             y = F[row] + np.sqrt(VARIANCE) * rng.standard_normal((1, J))
@@ -74,21 +86,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first problem")
     parser.add_argument("--groups", type=int, nargs="+", default=[1, 3, 10])
     parser.add_argument("--noise", nargs="+", default=["known", "stated", "unknown"])
+    parser.add_argument("--composition", nargs="+", default=["sum"], choices=COMPOSITIONS)
     parser.add_argument("--agent", default="d-gpucb")
     parser.add_argument("--quick", action="store_true", help="20 problems")
     options = parser.parse_args()
     n = 20 if options.quick else options.problems
     print(f"{options.agent}, problems {options.seed}..{options.seed + n - 1}")
-    print(" J  noise     T   recommended: inside, %  rms z   all: inside, %  rms z  regret")
-    for J, noise in product(options.groups, options.noise):
-        tasks = (delayed(problem)(options.seed + i, J, noise, options.agent) for i in range(n))
+    print(" J  noise    g         T   recommended: inside, %  rms z   all: inside, %  rms z  regret")
+    for J, noise, g in product(options.groups, options.noise, options.composition):
+        tasks = (delayed(problem)(options.seed + i, J, noise, options.agent, g) for i in range(n))
         found = np.array(Parallel(n_jobs=options.jobs)(tasks))
         for i, T in enumerate(ROUNDS):
             z2, inside, all_z2, all_inside, regret = found[:, i].T
             low, high = binomtest(int(inside.sum()), n).proportion_ci(method="wilson")
             share = f"{100 * inside.mean():5.1f} [{100 * low:4.1f}, {100 * high:5.1f}]"
             print(
-                f"{J:2d}  {noise:8s} {T:2d}   {share:>22s}  {np.sqrt(z2.mean()):5.2f}   "
+                f"{J:2d}  {noise:8s} {g:8s} {T:2d}   {share:>22s}  {np.sqrt(z2.mean()):5.2f}   "
                 f"{100 * all_inside.mean():14.1f}  {np.sqrt(all_z2.mean()):5.2f}  {regret.mean():6.3f}",
                 flush=True,
             )

@@ -1,5 +1,6 @@
 from .agents.making import initial_design as initial_design
 from .agents.making import make_agent as make_agent
+from .agents.making import modelled as modelled
 from .composing import composed as composed
 from .composing import known_outcomes as known_outcomes
 from .ensemble import EnsembleEnvironment as EnsembleEnvironment

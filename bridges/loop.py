@@ -16,6 +16,7 @@ from bridges.round import Round
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Part, Steps, Taken
 from optimizer.agents.agent import Agent, Query, Recommendation
+from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
 from optimizer.prior.learned import Learned
 from policyloop.messages import failure
@@ -68,6 +69,8 @@ class Loop:
     ----------
     learned : (int, Learned) or None
         What the agent has learned last of its priors, from its own rounds up to this one.
+    surprises : list of (int, sequence of Surprise)
+        What the agent had predicted otherwise, by the round. Whoever reads it may empty it.
 
     Raises
     ------
@@ -99,6 +102,7 @@ class Loop:
         self.parallel = parallel
         self._steps = steps or OneByOne(environment)
         self.learned: tuple[int, Learned] | None = None
+        self.surprises: list[tuple[int, Sequence[Surprise]]] = []
         self._warned = False
         self._best: Round | None = None
 
@@ -199,7 +203,8 @@ class Loop:
         start = perf_counter()
         for t in numbers:
             before = self._known
-            self._tell(ended[t], context)
+            if found := self._tell(ended[t], context):
+                self.surprises.append((t, found))
             if self._known is not None and self._known is not before:
                 self.learned = t, self._known
         if last is not None:
@@ -319,8 +324,11 @@ class Loop:
         entries = space.named(policy).values()
         return f"[{', '.join(f'{x:.6g}' if isinstance(x, float) else str(x) for x in entries)}]"
 
-    def _tell(self, one: Round, context: float | None) -> None:
-        """Tell the agent of a round; or that it says nothing, lost or without a composed value."""
+    def _tell(self, one: Round, context: float | None) -> Sequence[Surprise]:
+        """Tell the agent of a round; or that it says nothing, lost or without a composed value.
+
+        Returns what it had predicted otherwise.
+        """
         best, sign = self._best, self.environment.sign
         if best is None or not sign * one.objective <= sign * best.objective and not np.isnan(one.objective):
             self._best = one
@@ -330,8 +338,9 @@ class Loop:
         values, noise = observation(self.agent, self.environment, outcomes, one.asked, one.objective)
         if (one.status == "lost" or gap) and isinstance(self.agent, Agent):
             self.agent.lose(np.asarray([one.asked]), values, **moment(context), partly=gap)
-            return
+            return ()
         self.agent.tell(np.asarray([one.asked]), values, noise, **moment(context))
+        return self.agent.surprises if isinstance(self.agent, Agent) else ()
 
     @property
     def _known(self) -> Learned | None:

@@ -7,8 +7,8 @@ import numpy as np
 from bridges.feedback import composition, current_policy, search_space
 from bridges.reframed import outcome_limits
 from optimizer.agents import names
-from optimizer.agents.agent import Agent
-from optimizer.agents.plugins import register_agent
+from optimizer.agents.agent import Agent, Feedback
+from optimizer.agents.plugins import accepts, brought_names, register_agent
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Policies
 from optimizer.composition.general import GeneralComposition
@@ -39,8 +39,7 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
     TypeError
         If a setting is unknown.
     """
-    if name not in names.agent_names() and is_target(name):
-        register_agent(name, load_target(name))
+    _know(name)
     space, g = search_space(environment), composition(environment)
     if isinstance(g, GeneralComposition):
         settings["kernel"] = "own"
@@ -54,6 +53,36 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         **settings,
     )
     return names.make_agent(name, space, g, meant)
+
+
+def modelled(name: str, environment: Environment, **settings: Any) -> Feedback | None:
+    """Of what an agent can be given a prior, by what it is told: of groups, or of the composed value.
+
+    Parameters
+    ----------
+    name, environment, **settings
+        As for `make_agent`, without a prior.
+
+    Returns
+    -------
+    {"decomposed", "aggregate"} or None
+        None where it is given none, because it has no model that begins with one. An agent that others bring
+        can be given one where it accepts a `prior`; to see what it is told, it is made.
+    """
+    if name in names.GP_AGENTS:
+        return names.GP_AGENTS[name][0]
+    try:
+        _know(name)
+        if name not in brought_names() or not accepts(name, "prior"):
+            return None
+        return make_agent(name, environment, **settings).feedback
+    except Exception:  # whoever makes it in earnest says why: it may only do with a prior
+        return "decomposed"
+
+
+def _know(name: str) -> None:
+    if name not in names.agent_names() and is_target(name):
+        register_agent(name, load_target(name))
 
 
 def initial_design(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Policies:

@@ -12,6 +12,7 @@ from optimizer.acquisition.caution import LOWEST, Caution
 from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.draws import CandidateDraws
 from optimizer.arrays import Array, Policies
+from optimizer.composition.linear import Composition
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.listed import ListedPosterior
@@ -21,6 +22,8 @@ Model = DecomposedGP | CandidatePosterior | ListedPosterior
 
 KEPT = 0.5
 """The probability of keeping all limits from which an observed policy counts as one that does."""
+LEAST = 1e-300
+"""A probability below which only its logarithm tells policies apart."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Search:
 
         With limits, of those that probably keep them; nan where none does.
         """
-        means = self.model.predict(self._known).mean
+        means = posterior_means(self.model, self._known)
         if self.limits is not None:
             means = np.where(self.limits.probability(self._known) >= KEPT, means, np.nan)
         return float(np.fmax.reduce(means))
@@ -95,11 +98,20 @@ class Search:
         return self.prior_deviation_at(self._known)
 
     def leaders(self) -> Array | None:
-        """The few observed policies with the best posterior means: good starts once something is known."""
+        """The few observed policies with the best posterior means: good starts once something is known.
+
+        Of a general objective that of the groups' means: at thousands of policies, variances cost far more
+        than all else in a search.
+        """
         if not len(self.observed):
             return None
         distinct = np.unique(np.asarray(self.observed, dtype=float), axis=0)
-        best: Array = distinct[np.argsort(-self.model.predict(distinct).mean, kind="stable")[:3]]
+        means = (
+            self.model.composition.compose(self.model.predict_group_means(distinct), distinct)
+            if isinstance(self.model, DecomposedGP)
+            else self.model.predict(distinct).mean
+        )
+        best: Array = distinct[np.argsort(-means, kind="stable")[:3]]
         return best
 
     def maximise(
@@ -112,9 +124,12 @@ class Search:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`.
 
         A `logarithmic` value is weighed by the probability of keeping limits; by any other one the search is
-        restricted to policies that may keep them.
+        restricted to policies that may keep them; where none may, to the one that most nearly does.
         """
-        cautions = [one for one in (self.caution, None if logarithmic else self._optimism) if one]
+        optimism = None if logarithmic else self._optimism
+        if optimism is not None and optimism.level < LEAST:
+            return self.most_certain()
+        cautions = [one for one in (self.caution, optimism) if one]
         if logarithmic and self.limits is not None:
             value, value_and_gradient = weighed(self.limits, value, value_and_gradient)
         if self.space.finite:
@@ -162,6 +177,14 @@ class Search:
             return np.where(held.all(axis=2).any(axis=1), LOWEST, values)
 
         return lowered
+
+
+def posterior_means(model: Any, policies: Policies) -> Array:
+    """Posterior means of the signed objective (n,), without the variances where they follow without."""
+    if isinstance(model, DecomposedGP) and isinstance(model.composition, Composition):
+        return model.composition.compose(model.predict_group_means(policies), policies)
+    means: Array = model.predict(policies).mean
+    return means
 
 
 def weighed(

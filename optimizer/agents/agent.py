@@ -1,12 +1,14 @@
 """What every agent is: it asks for a policy, is told what happened, and recommends one in the end."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.prior.learned import Learned
@@ -14,7 +16,7 @@ from optimizer.space.search_space import SearchSpace
 
 Feedback = Literal["decomposed", "aggregate"]
 
-AGENT_VERSION = 2
+AGENT_VERSION = 3
 """Raised whenever an agent asks for another policy than before after the same observations."""
 
 CREDIBLE = 1.959963984540054
@@ -166,6 +168,11 @@ class Agent(ABC):
     def learned(self) -> Learned | None:
         """What it has learned last of its priors from its own rounds; None where it does not, or not yet."""
         return None
+
+    @property
+    def surprises(self) -> Sequence[Surprise]:
+        """What it was told last and had predicted otherwise; none where it has no model."""
+        return ()
 
     def postpone(self) -> None:  # noqa: B027 - most agents have nothing to postpone
         """Only remember what is told from here on, until `recall` says what was learned of it."""

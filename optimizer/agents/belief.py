@@ -17,8 +17,10 @@ from optimizer.acquisition.caution import Caution
 from optimizer.acquisition.draws import CandidateDraws
 from optimizer.acquisition.feasibility import Answering, Feasibility, feasibility
 from optimizer.acquisition.search import Model
+from optimizer.agents.contradictions import contradiction
 from optimizer.agents.history import History, Told
 from optimizer.agents.settings import AgentSettings
+from optimizer.agents.surprises import Surprise, surprises
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.kernels.composed import joined_features
@@ -37,8 +39,6 @@ from optimizer.space.search_space import SearchSpace
 
 log = logging.getLogger("policyloop")
 
-SURPRISE = 4.0
-"""Predictive standard deviations beyond which an observation has everything learned anew."""
 KEPT_NUMBERS = 5e7
 """Numbers that mixtures over candidates may keep (400 MB): more observations have fewer components."""
 ALIKE = 0.01
@@ -72,6 +72,8 @@ class Belief:
         All that was told.
     design_size : int
         Observations from which a prior is first learned.
+    surprises : list of Surprise
+        What was told last and had been predicted otherwise, if there was a model.
     """
 
     def __init__(
@@ -99,7 +101,8 @@ class Belief:
         self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
         self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
-        self._said = False
+        self.surprises: list[Surprise] = []
+        self._said = self._contradicted = False
         self._lost: list[Array] = []  # policies of the unit box whose step was lost
         if prior is not None:
             if groups:
@@ -179,7 +182,10 @@ class Belief:
         return given if own is None else np.where(np.isnan(given), own, given)
 
     def observe(self, told: Told) -> None:
-        """The Bayesian update of every group (Algorithm 2, line 7); what learns its prior learns it anew."""
+        """The Bayesian update of every group (Algorithm 2, line 7); what learns its prior learns it anew.
+
+        After a surprise it does so at once.
+        """
         self.history.add(told)
         before = self.learned
         try:
@@ -191,6 +197,7 @@ class Belief:
             self._rebuild()
             raise
         self._say_what_is_missing()
+        self._say_if_contradicted(told)
 
     @property
     def learned(self) -> Learned | None:
@@ -249,26 +256,45 @@ class Belief:
                 groups,
             )
 
+    def _say_if_contradicted(self, told: Told) -> None:
+        """Say once that what is said to be free of noise seems not to be; all repeats count equally then."""
+        if self._contradicted or self.prior is None or told.time is not None:
+            return
+        variances = self.prior_variances(told.policies, None)
+        found = contradiction(self.history, told, self.prior.noise_variances, variances)
+        if found is not None:
+            self._contradicted = True
+            log.warning(
+                "at policy %s group %d was %.6g, and is %.6g now, although its noise is said to be zero: it "
+                "seems not to be, and the mean of such repeats is believed",
+                np.asarray(found.policy).tolist(),
+                found.j,
+                found.before,
+                found.now,
+            )
+
     def _learn_from(self, told: Told) -> None:
         """Update every group, or learn its prior anew where it is time."""
+        self.surprises = []
         if self._postponed:
             return
+        if self.model is not None:
+            self.surprises = self._surprises(told)
         if self.own is None:
             self._update(told)
             return
-        surprised = self.model is not None and self._surprises(told)
+        surprised = bool(self.surprises)
         T = len(self.history.observed)
         if self.history.suffices(self.design_size) and self.own.due(T, surprised):
             self._learn(surprised)
         elif self.model is not None:
             self._update(told)
 
-    def _surprises(self, told: Told) -> bool:
-        """Whether an observation lies beyond `SURPRISE` of its predictive standard deviations."""
+    def _surprises(self, told: Told) -> list[Surprise]:
         assert self.prior is not None
         means, variances = self.at(told.time).predict_groups(told.policies)
         noise = stated_or_own(told.noise, self.prior.noise_variances, told.Y.shape)
-        return bool(((told.Y - means) ** 2 > SURPRISE**2 * (variances + noise)).any())
+        return surprises(told.Y, means, variances, noise)
 
     def _learn(self, surprised: bool) -> None:
         """Learn the priors of all groups from all that was told, and begin anew from them."""

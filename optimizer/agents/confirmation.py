@@ -6,6 +6,7 @@ the better half goes on, and so forth; they are compared by the means of these t
 decided who leads. The wrapped agent is told of them as of any round.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from optimizer.agents.agent import CREDIBLE, Agent, Query, Recommendation
 from optimizer.agents.gp_agent import GPAgent
+from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition
 
@@ -112,6 +114,11 @@ class Confirming(Agent):
         """The round is gone, and the leader was tried as often as the others."""
         self.agent.lose(policies, observations, **_context(context), partly=partly)
         self._note(policies, observations)
+
+    @property
+    def surprises(self) -> Sequence[Surprise]:
+        """Those of the agent."""
+        return self.agent.surprises
 
     def _note(self, policies: ArrayLike, observations: ArrayLike) -> None:
         told = self.as_policies(policies)

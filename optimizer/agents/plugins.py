@@ -55,7 +55,8 @@ def register_agent(name: str, factory: AgentFactory) -> None:
         The name for scenario files. One of our own agents cannot be replaced.
     factory : callable
         A class or function that returns an `Agent`. It is called with the search space and the composition,
-        and with those settings of `AgentSettings` by name that it accepts, such as `seed` or `prior`.
+        and with those settings of `AgentSettings` by name that it accepts, such as `seed` or `prior`; as
+        `settings` with all of them.
 
     Raises
     ------
@@ -71,22 +72,43 @@ def register_agent(name: str, factory: AgentFactory) -> None:
     _factories[name] = factory
 
 
+def accepts(name: str, setting: str) -> bool:
+    """Whether the agent of a name of `brought_names()` can be given a setting, alone or among all."""
+    parameters = inspect.signature(_factory(name)).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return anything or setting in parameters or "settings" in parameters
+
+
 def make_brought(name: str, space: SearchSpace, composition: Any, settings: AgentSettings) -> Agent:
     """Build an agent of `brought_names()` with those settings that it accepts.
 
-    `exploration` is the schedule that is meant, and `own_prior` whether `kernel` is "own".
+    `settings` are all of them, `exploration` is the schedule that is meant, and `own_prior` whether `kernel`
+    is "own". Who accepts the propagation is given a general composition that has it.
     """
-    from optimizer.agents.agent import Agent  # with it comes SciPy, which names alone need not wait for
+    # With these comes SciPy, which names alone need not wait for.
+    from optimizer.agents.agent import Agent
+    from optimizer.composition.general import GeneralComposition
+    from optimizer.composition.propagation import make_propagation
 
-    factory = _factories[name] if name in _factories else _imported(name)
+    factory = _factory(name)
     parameters = inspect.signature(factory).parameters
     options = {field.name: getattr(settings, field.name) for field in fields(settings)}
     options |= {"exploration": settings.schedule(space), "own_prior": settings.kernel == "own"}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    agent = factory(space, composition, **{k: v for k, v in options.items() if anything or k in parameters})
+    chosen = {k: v for k, v in options.items() if anything or k in parameters}
+    if "settings" in parameters:
+        chosen["settings"] = settings
+    if isinstance(composition, GeneralComposition) and accepts(name, "propagation"):
+        through = make_propagation(settings.propagation, composition.groups, settings.seed)
+        composition = composition.propagated(through)
+    agent = factory(space, composition, **chosen)
     if not isinstance(agent, Agent):
         raise ValueError(f"agent {name!r} must be an optimizer.Agent, not of type {type(agent).__name__}")
     return agent
+
+
+def _factory(name: str) -> AgentFactory:
+    return _factories[name] if name in _factories else _imported(name)
 
 
 def _imported(name: str) -> AgentFactory:

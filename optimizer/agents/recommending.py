@@ -8,6 +8,7 @@ each observation against what all others say of it (Rasmussen & Williams 2006, s
 
 import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from scipy.special import ndtr
 
 from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.caution import RECOMMENDED
-from optimizer.acquisition.search import Search
+from optimizer.acquisition.search import Search, posterior_means
 from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.belief import Belief
 from optimizer.arrays import Array, Policies
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import standard_normal_points
 from optimizer.posterior.cholesky import safe_cholesky
-from optimizer.posterior.inputs import prior_mean_at, stated_or_own
+from optimizer.posterior.inputs import prior_mean_at, stated_or_own, with_least
 
 SURE = 0.75
 """An untried policy that is better than the best tried one with less probability is recommended only where
@@ -34,6 +35,11 @@ ENOUGH, LATEST = 5, 500
 """Observations of a group below which it is not looked at, and how many of the latest are."""
 SLACK = 1e-3
 """How much less than the probability asked for is still it: a search ends within its own tolerance."""
+TRIES = 3
+"""Searches that aim above the probability asked for, where one ended below it."""
+HOPELESS = 0.05
+"""Where no policy keeps the limits with more than this, the one that is predicted to break them least is
+recommended: the most probable one would be one of which little is known."""
 SAMPLES = 1024
 """Of two policies' outcomes together, where g is general."""
 HEAVY = 200_000_000
@@ -57,7 +63,7 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
     if not len(tried):
         return best_predicted(search)
     model, works = belief.at(time), None if time is not None else belief.caution(None, RECOMMENDED)
-    means = np.nan_to_num(model.predict(tried).mean, nan=-np.inf)
+    means = np.nan_to_num(posterior_means(model, tried), nan=-np.inf)
     if works is not None:
         probability = works.feasibility.probability(tried)
         if probability.max() < RECOMMENDED:
@@ -77,18 +83,27 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
 def best_predicted(search: Search) -> Any:
     """The policy with the best posterior mean; with limits, among those that keep them with the level asked.
 
-    Where no policy was seen to reach it, the search begins at the one that keeps them most probably, which is
-    the answer where that does not reach it either.
+    Where none was found with it, the search begins anew at the one that keeps them most probably, which is
+    the answer where that does not reach it either. A price on what is missing lets a search end a little
+    below the level: it then aims so much above.
     """
-    if search.limits is None or search.level is None:
-        return PosteriorMean().choose(search)
+    limits, level = search.limits, search.level
     found = PosteriorMean().choose(search)
-    if search.limits.probability(np.asarray([found]))[0] >= search.level - SLACK:
+    if limits is None or level is None:
         return found
-    surest = search.most_certain()
-    if search.limits.probability(np.asarray([surest]))[0] < search.level:
-        return surest
-    return PosteriorMean().choose(replace(search, history=lambda: np.asarray([surest])))
+    aim, surest = level, None
+    for _ in range(TRIES):
+        lacking = level - float(limits.probability(np.asarray([found]))[0])
+        if lacking <= SLACK:
+            return found
+        if surest is None:
+            surest = search.most_certain()
+            if limits.probability(np.asarray([surest]))[0] < level:
+                return surest
+        aim = min(aim + 2 * lacking, (aim + 1) / 2)
+        starts = partial(np.asarray, [surest, found])
+        found = PosteriorMean().choose(replace(search, level=aim, history=starts))
+    return found if limits.probability(np.asarray([found]))[0] >= level - SLACK else surest
 
 
 def keeping_limits(search: Search, tried: Policies, means: Array, doubtful: bool) -> Any:
@@ -100,16 +115,31 @@ def keeping_limits(search: Search, tried: Policies, means: Array, doubtful: bool
     """
     limits, level = search.limits, search.level
     assert limits is not None and level is not None
-    keeps = limits.probability(tried)
-    keeps = np.where(np.isfinite(means), keeps, -1.0)  # else they probably fail
-    leader = tried[np.argmax(np.where(keeps >= level, means, -np.inf))]
-    if keeps.max() >= level and doubtful:
+    # By logarithms: where none comes near, the probabilities may all be zero to the last digit.
+    keeps = np.where(np.isfinite(means), limits.log(tried), -np.inf)  # else they probably fail
+    leader = tried[np.argmax(np.where(keeps >= np.log(level), means, -np.inf))]
+    if keeps.max() >= np.log(level) and doubtful:
         return leader
     found = best_predicted(search)
-    chance = float(limits.probability(np.asarray([found]))[0])
-    if keeps.max() < level:
+    chance = float(limits.log(np.asarray([found]))[0])
+    if max(keeps.max(), chance) < np.log(HOPELESS):
+        return least_broken(search, np.concatenate([tried[np.isfinite(means)], np.asarray([found])]))
+    if keeps.max() < np.log(level):
         return found if chance > keeps.max() else tried[np.argmax(keeps)]
-    return preferred(search.model, found, leader) if chance >= level - SLACK else leader
+    return preferred(search.model, found, leader) if chance >= np.log(level - SLACK) else leader
+
+
+def least_broken(search: Search, policies: Policies) -> Any:
+    """Of policies that hardly keep the limits, the one whose predicted outcomes break them least.
+
+    By the sum over limits of what is exceeded, each measured by its spread over these policies.
+    """
+    assert search.limits is not None
+    means, _ = search.model.predict_groups(policies)
+    limits = search.limits.limits
+    spread = np.std(limits.values(means), axis=0)
+    broken = limits.excess(means) / np.where(spread > 0, spread, 1.0)
+    return policies[np.argmin(broken.sum(axis=1))]
 
 
 def preferred(model: Any, found: Any, leader: Any) -> Any:
@@ -184,7 +214,8 @@ def left_out_errors(belief: Belief) -> list[Array]:
         known = np.flatnonzero(np.isfinite(Y[:, j]))[-LATEST:]
         if len(known) < ENOUGH:
             continue
-        K = kernel(features[known]) + np.diag(noise[known, j])
+        K = kernel(features[known])
+        K += np.diag(with_least(noise[known, j], np.diag(K)))
         L, _ = safe_cholesky(K, np.diag(K).copy())
         inverse = cho_solve((L, True), np.eye(len(K)))
         residual = Y[known, j] - prior_mean_at(prior.means[j], policies[known])

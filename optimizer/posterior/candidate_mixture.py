@@ -23,6 +23,7 @@ from optimizer.posterior.inputs import (
     prior_mean_at,
     spread_means,
     stated_or_own,
+    with_least,
 )
 from optimizer.posterior.process_mixture import mixed
 from optimizer.posterior.safe_inverse import inverse_factors
@@ -116,8 +117,8 @@ class _Group:
         V = self._V[:, : self._T]
         K = self._kernels.value(self._features[rows])
         K -= np.matmul(V[:, :, rows].transpose(0, 2, 1), V)
-        S, n = len(K), len(rows)
-        variances = np.broadcast_to(stated_or_own(noise, self._noise, (n,)), (S, n))
+        n = len(rows)
+        variances = with_least(stated_or_own(noise, self._noise, (n,)), self._prior[:, rows])
         left = K[:, :, rows]
         left[:, np.arange(n), np.arange(n)] += variances
         inverse = inverse_factors(left, self._prior[:, rows] + variances)

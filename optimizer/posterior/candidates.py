@@ -20,6 +20,7 @@ from optimizer.composition.linear import BaseComposition
 from optimizer.composition.objective import Moments, Posterior
 from optimizer.posterior.cholesky import safe_pivot
 from optimizer.posterior.inputs import (
+    LEAST_NOISE,
     PriorMean,
     as_observations,
     as_points,
@@ -27,10 +28,14 @@ from optimizer.posterior.inputs import (
     prior_mean_at,
     spread_means,
     stated_or_own,
+    with_least,
 )
 from optimizer.posterior.solved_rows import RowStorage, keep_rows
 
 Rows = NDArray[np.int64]
+
+LEAST_NOISE_OF_FLOAT32 = 1e-5
+"""`LEAST_NOISE` where rows are kept in float32, whose rounding is that much coarser."""
 
 
 class CandidatePosterior:
@@ -82,7 +87,10 @@ class CandidatePosterior:
                 self._kernel[j] = len(distinct)
                 distinct.append(j)
         self._order = self._as_index()
-        self._kept = keep_rows([kernels[j] for j in distinct], features, storage or RowStorage())
+        storage = storage or RowStorage()
+        self._kept = keep_rows([kernels[j] for j in distinct], features, storage)
+        single = storage.dtype == "float32" and storage.rank_tolerance is None
+        self._least_noise = LEAST_NOISE_OF_FLOAT32 if single else LEAST_NOISE
         self._prior_variances = np.stack([kernels[j].diag(features) for j in distinct])
         self._variances = self._prior_variances.copy()
         self._zeros = np.zeros(len(features))  # NumPy compares with an array four times faster than with 0.0
@@ -130,6 +138,7 @@ class CandidatePosterior:
         present = np.isfinite(y)
         if not present.any():
             return
+        noise = with_least(noise, self._prior_variances[self._kernel, i], self._least_noise)
         self._part(np.where(present, noise, np.inf))
         scale = np.full(len(self._variances), np.inf)
         scale[self._kernel[present]] = self._prior_variances[self._kernel[present], i] + noise[present]

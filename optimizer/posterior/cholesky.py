@@ -1,7 +1,8 @@
 """A Cholesky factor that never fails: the smallest jitter that works, recorded.
 
-The same policy observed twice without noise, or a kernel that is not positive-definite, makes a pivot that is
-zero up to rounding, or negative. Such a row, and only that row, gets jitter added to its noise variance.
+A kernel that is not positive-definite makes a pivot that is zero up to rounding, or negative, and so does
+the same policy observed twice, where nothing keeps noise variances above zero (posteriors do, see `inputs`).
+Such a row, and only that row, gets jitter added to its noise variance.
 """
 
 import numpy as np

@@ -156,6 +156,16 @@ class DecomposedGP:
             means[:, j] = mean + prior_mean_at(self.prior_means[j], X)
         return means, variances
 
+    def predict_group_means(self, X: ArrayLike) -> Array:
+        """Posterior means of the groups at policies (n, d), shape (n, J): O(T n) a group, not O(T^2 n)."""
+        X = self._policies(X)
+        features = self.features(X)
+        means = [group.predict_mean(features) for group in self.groups]
+        return np.stack(
+            [mean + prior_mean_at(prior, X) for mean, prior in zip(means, self.prior_means, strict=True)],
+            axis=1,
+        )
+
     def predict(self, X: ArrayLike) -> Moments:
         """Posterior mean and variance of the signed objective (more is better) at policies, each (n,)."""
         X = self._policies(X)

@@ -16,7 +16,14 @@ from sklearn.gaussian_process.kernels import Kernel
 from optimizer.arrays import Array
 from optimizer.kernels.gradients import BoundKernel, bind, diag_and_gradient
 from optimizer.posterior.cholesky import safe_cholesky
-from optimizer.posterior.inputs import PriorMean, as_points, as_variances, stated_or_own
+from optimizer.posterior.inputs import (
+    LEAST_NOISE,
+    PriorMean,
+    as_points,
+    as_variances,
+    stated_or_own,
+    with_least,
+)
 
 KEEPS_INVERSE = 256
 """From so many observations on L^-1 is extended with L: inverting it anew is dearer than all else."""
@@ -42,6 +49,8 @@ class GaussianProcess:
         Variance of an observation that states none of its own.
     prior_mean : float or callable, default=0.0
         mu(x), or a function from points (n, p) to values (n,).
+    least_noise : float, default=1e-10
+        Noise variance of an observation at least, as a share of its prior variance (see `inputs`).
 
     Attributes
     ----------
@@ -56,10 +65,18 @@ class GaussianProcess:
         If the noise variance is negative or not finite.
     """
 
-    def __init__(self, kernel: Kernel, noise_variance: float, prior_mean: PriorMean = 0.0) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        noise_variance: float,
+        prior_mean: PriorMean = 0.0,
+        *,
+        least_noise: float = LEAST_NOISE,
+    ) -> None:
         self.kernel = kernel
         self.noise_variance = float(as_variances(noise_variance, ()))
         self.prior_mean = prior_mean
+        self._least_noise = least_noise
         self.X = np.empty((0, 0))
         self.jitter = np.empty(0)
         self._factor = np.empty((0, 0))  # L, with room for more rows
@@ -116,6 +133,7 @@ class GaussianProcess:
         if T:
             cross = dtrtrs(self._factor[:T, :T], self.kernel(self.X, X), lower=1)[0]
         K = self.kernel(X)
+        noise = with_least(noise, np.diag(K), self._least_noise)
         scale = np.diag(K) + noise
         corner, jitter = safe_cholesky(K + np.diag(noise) - cross.T @ cross, scale)
         self._make_room(T + n)
@@ -172,6 +190,15 @@ class GaussianProcess:
             mean = mean + V.T @ self._a
             variance = np.maximum(variance - np.einsum("ti,ti->i", V, V), 0.0)
         return mean, variance
+
+    def predict_mean(self, X: ArrayLike) -> Array:
+        """Posterior mean at points (n, p), shape (n,), by mu(x) + k(x, X) K_T^-1 (y - mu(X))."""
+        X = self._as_points(X)
+        mean = self.mean_prior(X)
+        if len(self):
+            prepared = self._prepare()
+            mean = mean + prepared.kernel.value(X) @ prepared.alpha
+        return mean
 
     def predict_covariance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean (n,) and covariance (n, n) at points (n, p)."""

@@ -9,6 +9,10 @@ from optimizer.arrays import Array, Policies
 
 PriorMean = float | Callable[[Array], Array]
 
+LEAST_NOISE = 1e-10
+"""Noise variance that an observation has at least, as a share of its prior variance: far more than rounding
+makes of it. So repeats that are said to be free of noise count equally, in whatever order they come."""
+
 
 def as_points(X: ArrayLike) -> Array:
     """Points as a float array (n, p); one-dimensional input is one point a number."""
@@ -40,6 +44,12 @@ def stated_or_own(stated: ArrayLike | None, own: ArrayLike, shape: tuple[int, ..
         return own
     given = np.broadcast_to(np.asarray(stated, dtype=float), shape)
     return as_variances(np.where(np.isnan(given), own, given), own.shape)
+
+
+def with_least(noise: Array, prior_variances: Array, least: float = LEAST_NOISE) -> Array:
+    """Noise variances, of no observation below the `least` share of its prior variance."""
+    noise = np.maximum(noise, least * prior_variances)
+    return noise
 
 
 def as_observations(Y: ArrayLike, n: int, groups: int) -> Array:

@@ -21,7 +21,7 @@ from optimizer.arrays import Array
 from optimizer.kernels.batch import BoundKernels
 from optimizer.kernels.gradients import diag_and_gradient
 from optimizer.posterior.gaussian_process import GaussianProcess, Gradients
-from optimizer.posterior.inputs import as_points, as_variances, stated_or_own
+from optimizer.posterior.inputs import as_points, as_variances, stated_or_own, with_least
 from optimizer.posterior.safe_inverse import extend
 
 CHUNK = 4_000_000
@@ -95,6 +95,7 @@ class ProcessMixture:
 
     def _extend(self, X: Array, y: Array, noise: Array) -> None:
         corner = BoundKernels(self.kernels, X).value(X)
+        noise = with_least(noise, np.einsum("snn->sn", corner))
         cross = self._kernel().value(X) if len(self) else np.empty((len(corner), len(y), 0))
         self._inverse, self._a = extend(self._inverse, self._a, cross, corner, noise, y)
         self.X = np.vstack([self.X, X]) if len(self) else X
@@ -117,6 +118,15 @@ class ProcessMixture:
             moments = self._moments(at, self._kernel().value(at)) if len(self) else self._before(at)
             mean[some], variance[some] = moments.mean, moments.variance
         return mean, variance
+
+    def predict_mean(self, X: ArrayLike) -> Array:
+        """Posterior mean of the mixture at points (n, p), shape (n,)."""
+        X = as_points(X)
+        mean = np.zeros(len(X))
+        for some in self._chunks(len(X)) if len(self) else ():
+            means = np.einsum("smt,st->sm", self._kernel().value(X[some]), self._alpha)
+            mean[some] = self.weights @ means
+        return mean
 
     def predict_with_gradients(self, X: Array) -> Gradients:
         """The same with gradients in the features.

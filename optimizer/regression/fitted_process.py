@@ -51,10 +51,10 @@ class FittedProcess:
         # and nearly singular matrices make much of a bit.
         with np.errstate(divide="ignore"):
             kernel = kernel.clone_with_theta(kernel.theta)
-        gp = GaussianProcess(kernel, 0.0).observe(X, y, noise_variances)
+        gp = GaussianProcess(kernel, 0.0, least_noise=0.0).observe(X, y, noise_variances)
         jitter = float(gp.jitter.max(initial=0.0))
         if jitter:
-            gp = GaussianProcess(kernel, 0.0).observe(X, y, noise_variances + jitter)
+            gp = GaussianProcess(kernel, 0.0, least_noise=0.0).observe(X, y, noise_variances + jitter)
             jitter += float(gp.jitter.max())
         dual = cho_solve((gp.factor, True), y[~np.isnan(y)]) if len(gp) else np.empty(0)
         return cls(kernel, gp.X, gp.factor.copy(), dual, jitter)

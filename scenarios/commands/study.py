@@ -25,6 +25,8 @@ class CompareFormat(enum.StrEnum):
 
 def show(study: StudyFile, debug: Debug = False) -> None:
     """Show what a study holds, and how far it is."""
+    from scenarios.results.outliers import outlier_lines, outliers
+
     found = _open(study)
     scenario, frame = found.scenario, found.to_dataframe()
     versions = ", ".join(f"{name} {value}" for name, value in found.meta.get("versions", {}).items())
@@ -47,7 +49,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         own = frame[frame["agent"] == label]
         complete = int((own.groupby("trial").size() >= scenario.rounds).sum())
         lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
-    for line in lines:
+    for line in [*lines, *[f"outliers    {line}" for line in outlier_lines(outliers(found))]]:
         say(line)
 
 

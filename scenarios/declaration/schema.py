@@ -322,8 +322,12 @@ class Scenario(Table):
     keep_info: bool = Field(default=True, description="true or false")
     stop_at_failure: bool = Field(default=False, description="true or false")
     objective: str = Field(default="", description="the name of an objective, or FILE.py:g")
-    weights: dict[str, Weight] = Field(default_factory=dict, description="a table of numbers by group")
-    limits: list[LimitSpec] = Field(default_factory=list, description="[[limits]] tables")
+    weights: dict[str, Weight] = Field(
+        default_factory=dict, description="a table of finite numbers, 0 or more, by group"
+    )
+    limits: list[LimitSpec] = Field(
+        default_factory=list, description="[[limits]] tables, their numbers finite"
+    )
     limit_probability: float = Field(
         default=0.95, gt=0, lt=1, description="a number between 0 and 1, both excluded"
     )

@@ -72,4 +72,4 @@ def _around(values: NDArray[np.float64]) -> tuple[float, float]:
 def _label(frontier: Frontier, k: int) -> str:
     better = "less" if frontier.senses[k] == "minimize" else "more"
     unit = f", {frontier.units[k]}" if frontier.units[k] else ""
-    return for_figure(f"{frontier.objectives[k]}{unit} ({better} is better)")
+    return f"{for_figure(f'{frontier.objectives[k]}{unit}')}\n({better} is better)"

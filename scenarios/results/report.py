@@ -17,6 +17,7 @@ from policyloop.plain_text import for_spreadsheet
 from scenarios.numbers import between, significant
 from scenarios.results.intervals import FEWEST, mean_interval
 from scenarios.results.limits import KnownLimits, has_functions, known_limits
+from scenarios.results.outliers import Outlier, outlier_lines
 from scenarios.results.statistics import compare, reference_of, typical_advice
 from scenarios.study.levers import shown
 from scenarios.study.records import ALL_TRIALS, Advice, Facts, Numbers, StoredOptimum
@@ -172,6 +173,7 @@ def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str
     silent = [group for group in facts.groups if frame[f"y_{group}"].isna().all()]
     if 0 < len(silent) < len(facts.groups):
         lines.append(f"Never observed: {', '.join(silent)}. So the objective is unknown.")
+    lines += outlier_lines([Outlier(**one) for row in values.values() for one in row["outliers"]])
     moment, entries = ["trial", "round"], [f"x_{label}" for label in facts.labels]
     alike = len(frame.drop_duplicates(moment + entries)) == len(frame.drop_duplicates(moment))
     if alike and len(trials) > 1 and min(trials) > 0:

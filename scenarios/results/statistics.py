@@ -24,6 +24,7 @@ from scenarios.results.intervals import (
     paired_p_value,
 )
 from scenarios.results.limits import known_limits
+from scenarios.results.outliers import outliers
 from scenarios.study.records import NOTHING, Advice, Numbers, StoredRound
 from scenarios.study.study import Study
 
@@ -54,9 +55,10 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
         that more is better, over the reference's mean. `gain_over_gp_ucb_percent` and
         `difference_from_gp_ucb` (of the objective) are the same while GP-UCB is the reference, else None.
         Then `reference` (a label), `p_value` of the difference and `p_value_holm`, corrected for as many
-        agents as are compared with it; `trials` (complete ones, on which all rests), `failed_rounds` and
-        `recommendation` (see there). Low, high and p-values are None with fewer than
-        `scenarios.results.intervals.FEWEST` trials, and everything where it is unknown.
+        agents as are compared with it; `trials` (complete ones, on which all rests), `failed_rounds`,
+        `recommendation` (see there) and `outliers`, the observations beyond four standard deviations of what
+        the agent had predicted (`scenarios.results.outliers`). Low, high and p-values are None with fewer
+        than `scenarios.results.intervals.FEWEST` trials, and everything where it is unknown.
 
     Raises
     ------
@@ -74,6 +76,7 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
     again = {label: simulated_again(study, label) for label in totals}
     simple = {label: _simple_regrets(study, label) for label in totals}
     broken = shares_that_break_a_limit(study)
+    far = outliers(study)
     failed = frame.loc[frame["status"].isin(NOTHING), "agent"].value_counts()
     table: dict[str, dict[str, Any]] = {}
     for label, total in totals.items():
@@ -101,6 +104,7 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
             "trials": len(total),
             "failed_rounds": int(failed.get(label, 0)),
             "recommendation": recommendation(study, label),
+            "outliers": [one._asdict() for one in far if one.agent == label],
         }
     tested = [label for label, row in table.items() if row["p_value"] is not None]
     for label, p in zip(tested, holm([table[label]["p_value"] for label in tested]), strict=True):

@@ -107,7 +107,7 @@ def as_real(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-Kind = Literal["info", "kernels", "learned"]
+Kind = Literal["info", "kernels", "learned", "surprises"]
 DETAILS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -121,7 +121,9 @@ class Detail(NamedTuple):
     kind : str
         "info", what the simulator says of its step (curves, replicates); "kernels", the most probable
         hyperparameters that an agent learned when it was told of the round; "learned", all that it needs to
-        go on from there without learning again, of which a study keeps the last one.
+        go on from there without learning again, of which a study keeps the last one; "surprises", what an
+        agent was told of the round and had predicted otherwise: tables of the `group` (None: the composed
+        value), its `value`, what was `predicted` and its `deviation`.
     value : dict
         Plain data.
     """
@@ -289,6 +291,8 @@ class Facts(NamedTuple):
         `composition` where it is not linear.
     outcome_range : list of J pairs, or None
         What a group's outcomes cannot lie below or above, None for no limit.
+    group_sense : {"minimize", "maximize"}, or None
+        What is to be done with the groups' outcomes, where the objective is another's than the environment's.
     """
 
     name: str
@@ -306,6 +310,7 @@ class Facts(NamedTuple):
     space: dict[str, Any] | None = None
     composition: dict[str, Any] | None = None
     outcome_range: list[list[float | None]] | None = None
+    group_sense: Literal["minimize", "maximize"] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -324,6 +329,7 @@ class Facts(NamedTuple):
             current_policy=None if current is None else space.resolve(np.asarray(current)[None])[0].tolist(),
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
+            group_sense=getattr(environment, "group_sense", None),
         )
 
     @classmethod

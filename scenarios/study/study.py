@@ -130,7 +130,7 @@ class Study:
         return sorted(own, key=lambda one: one.round)
 
     def details(self, kind: str) -> list[Detail]:
-        """What rounds left beside their numbers, read anew from the file: "info", "kernels" or "learned".
+        """What rounds left beside their numbers, read anew from the file, of one of the kinds of `Detail`.
 
         Raises
         ------

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import bridges
 import optimizer
 import simulators
-from optimizer.agents.names import GP_AGENTS
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.declaration.asked import asked
@@ -17,6 +16,7 @@ from scenarios.errors import UserError
 from simulators.contract.targets import is_target
 
 if TYPE_CHECKING:
+    from optimizer.agents.agent import Feedback
     from simulators import Environment
 
 
@@ -55,12 +55,13 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
             f"{scenario.source}: environment.options.data is missing; give --data FILE: {spec.needs_data}"
         )
     try:
-        return asked(scenario, simulators.make(spec.name, **options))
+        made = simulators.make(spec.name, **options)
     except simulators.SimulationError:
         raise
     except (ValueError, TypeError, OSError) as error:
         where = "environment.options" if known else "environment"
         raise UserError(f"{scenario.source}: {where}: {on_one_line(error)}") from error
+    return asked(scenario, made)
 
 
 def build_agent(
@@ -77,8 +78,9 @@ def build_agent(
             f"{scenario.source}: the study's stored kernels cannot be read ({on_one_line(error)}); "
             "was it written by another version of policyloop?"
         ) from error
-    means = prior_means(scenario, environment) if prior is not None and spec.name in GP_AGENTS else None
-    if prior is not None and means is not None:
+    if prior is not None and _modelled(scenario, spec, environment) is None:
+        prior = None
+    if prior is not None and (means := prior_means(scenario, environment)) is not None:
         prior = means.above(prior, own=own)  # what is stored describes the discrepancy
     return bridges.make_agent(
         spec.name,
@@ -113,9 +115,16 @@ def uses_own(scenario: Scenario, spec: AgentSpec, environment: Environment) -> b
 
     Without a linear composition the groups' kernels have no composed one.
     """
-    if GP_AGENTS.get(spec.name, ("",))[0] != "aggregate":
+    if (spec.kernel or scenario.prior.kernel) != "own" and not bridges.is_general(environment):
         return False
-    return (spec.kernel or scenario.prior.kernel) == "own" or bridges.is_general(environment)
+    return _modelled(scenario, spec, environment) == "aggregate"
+
+
+def _modelled(scenario: Scenario, spec: AgentSpec, environment: Environment) -> Feedback | None:
+    """Of what an agent can be given a prior; None: of nothing."""
+    return bridges.modelled(
+        spec.name, environment, family=scenario.prior.family, **scenario.exploration_of(spec).model_dump()
+    )
 
 
 def needs_own(scenario: Scenario, environment: Environment) -> bool:
@@ -125,6 +134,8 @@ def needs_own(scenario: Scenario, environment: Environment) -> bool:
 
 def needed_priors(scenario: Scenario, environment: Environment) -> set[str]:
     """Which priors have to be there before the first round: none where no agent learns."""
-    if not scenario.prior.given or not any(spec.name in optimizer.GP_AGENTS for spec in scenario.agents):
+    if not scenario.prior.given or not any(
+        _modelled(scenario, spec, environment) for spec in scenario.agents
+    ):
         return set()
     return {GROUPS, OWN} if needs_own(scenario, environment) else {GROUPS}

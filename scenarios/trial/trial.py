@@ -98,6 +98,16 @@ def _records(trial: Trial, loop: bridges.Loop, one: bridges.Round) -> Iterator[R
     if trial.scenario.keep_info and (info := plain_info(one.info)):
         yield Detail(*whose, one.round, "info", info)
     yield StoredRound.of(*whose, one)
+    whole = loop.agent.feedback == "aggregate"  # of what it models, the composed value comes first
+    for t, found in loop.surprises:
+        values = [
+            one._asdict() | {"group": None if whole else loop.environment.groups[one.group]}
+            for one in found
+            if not (whole and one.group)
+        ]
+        if values:
+            yield Detail(*whose, t, "surprises", values)
+    loop.surprises.clear()
     if loop.learned is not None:
         t, learned = loop.learned
         loop.learned = None

@@ -136,3 +136,30 @@ def test_a_covariance_is_stored_and_read_again():
     (one,) = bridges.Loop(world, agent, 1).run(1)
     record = StoredRound.of(1, "random", one)
     assert StoredRound.stored(record.columns()).as_round().noise_variance == pytest.approx(SIGMA)
+
+
+class Root(World):
+    """A cube root of the first group, whose slope at zero is infinite, plus the second."""
+
+    def weights(self, policies):
+        return None
+
+    def compose(self, outcomes, policies):
+        return np.cbrt(outcomes[..., 0]) + outcomes[..., 1]
+
+    def gradient(self, outcomes, policies):
+        with np.errstate(divide="ignore"):
+            steep = 1 / (3 * np.cbrt(outcomes[..., 0]) ** 2)
+        return np.stack([steep, np.ones_like(steep), np.zeros_like(steep)], axis=-1)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_at_a_kink_the_slope_is_the_change_over_one_deviation_to_either_side(whole):
+    """Of the cube root about zero: 2 cbrt(s) over 2 s, from a variance and not from a deviation."""
+    sigma = SIGMA if whole else np.diag(np.diag(SIGMA))
+    s = np.array([np.cbrt(np.sqrt(0.5)) / np.sqrt(0.5), 1.0, 0.0])
+    values, policy = np.array([[0.0, 2.0, 3.0]]), np.array([[0.5]])
+    noise = sigma[None] if whole else np.diag(sigma)[None]
+    assert composed_noise(Root(), values, noise, policy) == pytest.approx(s @ sigma @ s)
+    certain = np.array([[0.0, 0.4, 0.2]])  # a group that is known exactly adds no noise
+    assert composed_noise(Root(), values, certain, policy) == pytest.approx(0.4)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, approx_fprime
+from scipy.special import expit
 from sklearn.gaussian_process import GaussianProcessClassifier
 
 from optimizer import SearchSpace
@@ -32,7 +33,20 @@ def test_the_classifier_is_scikit_learns():
     expected = peer.predict_proba(SPACE.to_unit(NEW))[:, 1]
     # Both approximate the integral of the logistic function, each in its own way.
     assert ours.probability(NEW) == pytest.approx(expected, abs=0.02)
+    m, v = peer.base_estimator_.latent_mean_and_variance(SPACE.to_unit(NEW))
+    assert ours.probability(NEW) == pytest.approx(expit(m / np.sqrt(1 + np.pi * v / 8)), abs=1e-6)
+    assert np.ptp(np.sqrt(1 + np.pi * v / 8)) > 0.1
     assert expected.min() < 0.2 and expected.max() > 0.9
+
+
+def test_how_often_anything_works_is_learned_beside_where():
+    """The log-odds that all policies share have variance 4, as a constant kernel."""
+    constant = Classified(SPACE, TRIED, WORKED).kernel.k1
+    assert constant.constant_value == 4.0 and constant.hyperparameter_constant_value.fixed
+    corner = 0.05 * TRIED + [0.0, -9.5]  # of the space
+    rare = np.arange(40) % 10 > 0
+    assert Classified(SPACE, corner, rare).probability([[1.0, 10.0]])[0] > 0.6
+    assert Classified(SPACE, corner, ~rare).probability([[1.0, 10.0]])[0] < 0.4
 
 
 @pytest.mark.parametrize("kind", models())

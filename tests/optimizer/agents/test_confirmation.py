@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF
 
 from optimizer import Composition, Prior, SearchSpace, make_agent
@@ -80,6 +81,50 @@ def run_on(agent, start, rounds, sign=1.0):
         agent.tell([row], Y[None] if agent.feedback == "decomposed" else Y.sum(keepdims=True))
         asked.append(int(row))
     return asked
+
+
+@pytest.mark.parametrize("sense", ["maximize", "minimize"])
+@pytest.mark.parametrize("name", ["d-gpucb", "gp-ucb"])
+def test_leaders_are_the_recommended_policy_and_then_the_best_tried_by_the_posterior(name, sense):
+    sign = 1.0 if sense == "maximize" else -1.0
+    agent = made(name, sense=sense)
+    tried = np.unique(run(agent, 22, sign=sign))
+    best = agent.agent.recommend().policy
+    ranked = tried[np.argsort(-sign * agent.agent.predict(tried)[0], kind="stable")]
+    assert agent.leaders == [best, *ranked[ranked != best][:3]]
+
+
+def test_of_three_leaders_two_go_on():
+    agent = made("random")
+    run(agent, 22)
+    agent.leaders = agent.leaders[:3]
+    run_on(agent, 22, 3)
+    assert len(agent.leaders) == 2
+
+
+def test_without_a_model_the_winner_has_a_normal_interval_of_the_mean_of_its_last_tries():
+    agent = made("random", rounds=30)
+    before = run(agent, 22)
+    asked = run_on(agent, 22, 8)
+    found = agent.recommend()
+    values = [outcome(row, 22 + i).sum() for i, row in enumerate(asked) if row == found.policy]
+    assert len(values) == 3 and found.mean == pytest.approx(np.mean(values))
+    low, high = norm(np.mean(values), np.std(values, ddof=1) / np.sqrt(3)).interval(0.95)
+    assert [found.low, found.high] == pytest.approx([low, high])
+    assert found.tried == before.count(found.policy) + 3 > 3
+
+
+def test_tries_are_compared_by_the_composed_value_of_all_groups():
+    """The second group counts three times, and against: the sum would choose another."""
+    g = Composition(2, weights=[1.0, -3.0])
+    agent = Confirming(make_agent("d-gpucb", SPACE, g, prior=PRIOR), g, rounds=24, confirm=2)
+    for t in range(22):
+        row = agent.ask()[0]
+        agent.tell([row], outcome(int(row), t)[None])
+    first, second = agent.leaders
+    agent.tell([first], [[5.0, 2.0]])  # 7 in sum, -1 composed
+    agent.tell([second], [[1.0, 0.0]])  # 1 either way
+    assert agent.recommend().policy == second
 
 
 def test_told_again_without_asking_it_goes_on_as_before():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ncx2
+from scipy.stats import ncx2, norm
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from optimizer import Composition, DecomposedGP, GeneralComposition
@@ -200,3 +200,30 @@ def test_gradients_of_a_linear_g_are_the_linear_compositions():
 def test_misuse_is_refused_in_words(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_mean_of_an_interval_is_the_mean_and_not_its_middle():
+    """Of a square: mu^2 + var, which the samples' exact moments give exactly."""
+    square = GeneralComposition(2, lambda F, X: F[..., 0] ** 2, sense="minimize")
+    mean, low, high = credible_interval(
+        square, np.array([[0.3, 5.0]]), np.array([[0.49, 1.0]]), np.zeros((1, 1))
+    )
+    law = ncx2(1, 0.09 / 0.49, scale=0.49)
+    assert mean == pytest.approx(0.09 + 0.49)
+    assert [low, high] == pytest.approx(list(law.interval(0.95)), rel=0.03, abs=2e-3)
+    assert abs(mean - law.median()) > 0.2
+
+
+def test_samples_of_groups_end_at_their_ranges():
+    """A clipped normal has a closed form: E = a Phi(a') + b (1 - Phi(b')) + what lies between."""
+    same = GeneralComposition(1, lambda F, X: F[..., 0])
+    mu, s, a, b = 0.4, 0.5, 0.0, 1.2
+    lower, upper = (a - mu) / s, (b - mu) / s
+    between = mu * (norm.cdf(upper) - norm.cdf(lower)) - s * (norm.pdf(upper) - norm.pdf(lower))
+    expected = a * norm.cdf(lower) + b * norm.sf(upper) + between
+    found = credible_interval(
+        same, np.array([[mu]]), np.array([[s**2]]), np.zeros((1, 1)), np.array([[a, b]])
+    )
+    assert found == (pytest.approx(expected, abs=2e-3), a, b)
+    free = credible_interval(same, np.array([[mu]]), np.array([[s**2]]), np.zeros((1, 1)))
+    assert free == pytest.approx((mu, *norm(mu, s).interval(0.95)), abs=0.02)

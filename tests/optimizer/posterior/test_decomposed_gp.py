@@ -48,6 +48,22 @@ def test_groups_equal_scikit_learns_regressors_and_compose_by_the_weights():
     np.testing.assert_allclose(variance, (varying(new) ** 2 * variances).sum(axis=1), atol=1e-8)
 
 
+@pytest.mark.parametrize("T", [0, 20, 300])
+def test_means_alone_are_those_of_predictions(T):
+    X, Y, new = data(max(T, 1))
+    model = DecomposedGP(
+        KERNELS,
+        NOISE,
+        Composition(3),
+        [0.5, lambda X: np.sin(X[:, 0]), 0.0],
+        embed=lambda X: np.stack([X[:, 0] * X[:, 1], X[:, 0], np.cos(X[:, 1])], axis=1),
+    )
+    if T:
+        Y[3, 1] = np.nan
+        model.observe(X, Y)
+    np.testing.assert_allclose(model.predict_group_means(new), model.predict_groups(new)[0], atol=1e-9)
+
+
 @pytest.mark.parametrize("sense", ["maximize", "minimize"])
 def test_gradients_equal_finite_differences_with_weights_cost_means_and_features(sense):
     X, Y, new = data()

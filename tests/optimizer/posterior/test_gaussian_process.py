@@ -123,8 +123,8 @@ def test_mixed_noise_over_close_points_gives_no_negative_variance():
     assert np.isfinite(mean).all() and (variance >= 0).all()
 
 
-def test_repeats_without_noise_record_their_jitter_and_keep_the_value():
-    gp = GaussianProcess(RBF(0.3), 0.0).observe([[0.2], [0.2], [0.2]], [1.0, 1.0, 1.0])
+def test_repeats_with_no_noise_at_all_record_their_jitter():
+    gp = GaussianProcess(RBF(0.3), 0.0, least_noise=0.0).observe([[0.2]] * 3, [1.0, 1.0, 1.0])
     assert gp.jitter[0] == 0 and (gp.jitter[1:] > 0).all() and gp.jitter.max() <= 1e-9
     assert gp.predict([[0.2]])[0][0] == pytest.approx(1.0, abs=1e-6)
 

@@ -82,6 +82,7 @@ def test_moments_are_those_of_scikit_learns_regressors_mixed_by_hand(name):
     ):
         np.testing.assert_allclose(found[0], means, atol=1e-9)
         np.testing.assert_allclose(found[1], variances, atol=1e-9)
+    np.testing.assert_allclose(anywhere(GROUPS[name]).predict_group_means(GRID), means, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["rbf", "rq"])
@@ -97,6 +98,7 @@ def test_large_factors_multiplied_one_by_one_give_the_same(monkeypatch):
     means, variances = by_hand(GROUPS["rbf"], GRID)
     monkeypatch.setattr(process_mixture, "ONE_BY_ONE", 1)
     monkeypatch.setattr(process_mixture, "CHUNK", 400)  # a few points at a time
+    np.testing.assert_allclose(anywhere(GROUPS["rbf"]).predict_group_means(GRID), means, atol=1e-9)
     found = anywhere(GROUPS["rbf"]).predict_groups(GRID)
     np.testing.assert_allclose(found[0], means, atol=1e-9)
     np.testing.assert_allclose(found[1], variances, atol=1e-9)
@@ -126,7 +128,7 @@ def test_before_any_observation_a_mixture_has_its_prior_moments():
     process = ProcessMixture(kernels, noise, weights)
     prior = weights @ [kernel.k1.k1.constant_value + 0.7 for kernel in kernels]
     mean, variance = process.predict(GRID)
-    assert not mean.any()
+    assert not mean.any() and not process.predict_mean(GRID).any()
     np.testing.assert_allclose(variance, prior)
     assert not process.predict_with_gradients(GRID).mean_gradient.any()
 

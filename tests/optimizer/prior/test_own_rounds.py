@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
+from optimizer import Prior
 from optimizer.prior.hyperparameters import Group
+from optimizer.prior.mixture import PriorMixture
 from optimizer.prior.own_rounds import OwnRounds, draws
 
 RNG = np.random.default_rng(0)
@@ -112,3 +115,13 @@ def test_of_very_many_observations_some_teach_the_hyperparameters(monkeypatch):
 def test_an_unknown_family_is_refused_before_anything_is_learned():
     with pytest.raises(ValueError, match="unknown kernel family 'rfb'"):
         OwnRounds("rfb", 0)
+
+
+def test_a_mixture_gives_each_group_its_own_kernels_noise_and_weights():
+    components = [Prior([RBF(1.0 + s), RBF(10.0 + s)], [0.1 + s, 0.2 + s], [0.0, 0.0]) for s in range(3)]
+    weights = np.array([[0.5, 0.2], [0.3, 0.2], [0.2, 0.6]])
+    groups = PriorMixture(components, weights, components[0]).groups
+    for j, (kernels, noise, shares) in enumerate(groups):
+        assert [kernel.length_scale for kernel in kernels] == [(1.0, 10.0)[j] + s for s in range(3)]
+        assert noise == pytest.approx([(0.1, 0.2)[j] + s for s in range(3)])
+        assert np.array_equal(shares, weights[:, j])
