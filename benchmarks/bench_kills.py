@@ -1,9 +1,10 @@
-"""A soak test: kill -9 of runs, resumes, merges and plots at random moments, many with programs running.
+"""A soak test: kill -9 of runs, resumes, merges and plots at random moments, half with programs running.
 
     python benchmarks/bench_kills.py [KILLS] [SEED]
 
-Every command is killed some moments after it began, by its process id alone, and begun again at once. A
-program of a step leaves a child in its group and one in a session of its own. Printed, and all to be 0:
+Each of the four is killed as often as the others, some moments after it began, by its process id alone, and
+begun again at once; in the end every study is gone on with to its end. A program of a step leaves a child in
+its group and one in a session of its own. Printed, and all to be 0:
 
 - rounds lost: stored before a kill, and not after it;
 - refused: commands that did not go on at once, or failed by themselves;
@@ -30,6 +31,7 @@ from scenarios.study.study import Study
 ROOT = Path(__file__).parents[1]
 TOKEN = "POLICYLOOP_SOAK"
 SECONDS = 5.0
+COMMANDS = ("run", "resume", "merge", "plot")
 
 FLU = """
 name = "flu-small"
@@ -82,6 +84,7 @@ class Soak:
     def __init__(self, folder, seed):
         self.folder, self.moments = folder, random.Random(seed)
         self.counts = Counter()
+        self.studies = []  # that have not ended
         self._due = []  # (when, token) of orphans to look for
         self._number = 0
         (folder / "model.py").write_text(MODEL)
@@ -166,33 +169,37 @@ class Soak:
                         print("orphan:", process.pid, " ".join(process.cmdline())[:150], flush=True)
                         process.kill()
 
-    def study(self, name, jobs, each):
-        """Kill runs of a scenario until one ends, `each` times at most; compare it with one not disturbed."""
-        out = self.folder / f"{self._number}.sqlite"
-        known, lived = Known(out), True
-        words = [
-            "run",
-            self.folder / f"{name}.toml",
-            "--out",
-            out,
-            "--resume",
-            "--quiet",
-            "--trust",
-            "--jobs",
-            jobs,
-        ]
-        while lived:
-            each -= 1
-            # Most kills come early, while a command begins; some late enough that the study gets on.
-            most = 0.7 * self.seconds[name] if self.moments.random() < 0.25 else 4.0
-            after = self.moments.uniform(0, most) if each >= 0 else 600
-            lived = self.kill(after, *words, known=known)
-            self.counts["kills with programs"] += lived and name == "programs"
-            self.counts["rounds lost"] += len(known - rounds(out))
-            words = ["resume", out, "--quiet", "--jobs", jobs] if rounds(out) else words
-        with suppress(UserError):
-            self.counts["differ"] += content(Study(out)) != self.whole[name]
-            self.counts["studies"] += 1
+    def study(self, command):
+        """Kill `run` or `resume` of a study: one that has no round yet, or one that has."""
+        ready = [one for one in self.studies if bool(rounds(one.path)) == (command == "resume")]
+        study = ready[0] if ready else self._new()
+        # Most kills come early, while a command begins; some late enough that the study gets on.
+        late = self.moments.random() < 0.25 or (command == "resume" and not ready)
+        most = 0.7 * self.seconds[study.name] if late else 4.0
+        self.kill_study(study, self.moments.uniform(0, most))
+
+    def _new(self):
+        # Merges and plots have no programs: as many of all kills as can be are to have some.
+        few = 2 * self.counts["kills with programs"] < self.counts["kills"] + 1
+        name = "programs" if few else "flu"
+        self.studies.append(Known(self.folder / f"{self._number}.sqlite", name, self.moments.choice([1, 2])))
+        return self.studies[-1]
+
+    def kill_study(self, study, after):
+        """Begin a study, or go on with it, and kill that some seconds later; compare one that has ended."""
+        goes_on = ["--quiet", "--jobs", study.jobs]
+        words = ["resume", study.path, *goes_on]
+        if not rounds(study.path):
+            file = self.folder / f"{study.name}.toml"
+            words = ["run", file, "--out", study.path, "--resume", "--trust", *goes_on]
+        lived = self.kill(after, *words, known=study)
+        self.counts["kills with programs"] += lived and study.name == "programs"
+        self.counts["rounds lost"] += len(study - rounds(study.path))
+        if not lived:
+            self.studies = [one for one in self.studies if one is not study]
+            with suppress(UserError):
+                self.counts["differ"] += content(Study(study.path)) != self.whole[study.name]
+                self.counts["studies"] += 1
 
     def merge(self):
         """Kill a merge over a study that is there."""
@@ -212,25 +219,29 @@ class Soak:
                 self.counts["half files"] += 1
                 print("half a file:", path.name, flush=True)
 
-    def go(self, kills, each=1000):
-        """Kill until there were so many, and return what was counted."""
-        while self.counts["kills"] < kills:
-            self.study("programs", self.moments.choice([1, 2]), each)
-            self.study("flu", self.moments.choice([1, 2]), each)
-            for _ in range(2):
-                self.merge()
-                self.plot()
+    def go(self, kills):
+        """Kill the commands in turns until each had its share, and return what was counted."""
+        while True:
+            command = min(COMMANDS, key=lambda name: self.counts[f"kills of {name}"])
+            if self.counts[f"kills of {command}"] >= kills / len(COMMANDS):
+                break
+            if command in ("run", "resume"):
+                self.study(command)
+            else:
+                getattr(self, command)()
+        for study in [*self.studies]:
+            self.kill_study(study, 600)
         self._look(patient=True)
         self.counts["orphans"] += len(list((self.folder / "temporary").glob("policyloop-*")))
         return self.counts
 
 
 class Known(set):
-    """Rounds that a study was seen to hold."""
+    """Rounds that a study was seen to hold, and whose it is."""
 
-    def __init__(self, path):
+    def __init__(self, path, name, jobs):
         super().__init__()
-        self.path = path
+        self.path, self.name, self.jobs = path, name, jobs
 
 
 def rounds(path):

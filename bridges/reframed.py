@@ -14,6 +14,8 @@ from optimizer.composition.ready import ReadyComposition
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.outcome_limit import Limit
 
+NO_SUM = "weights can be changed of a linear composition only, and this one is none"
+
 
 class Reweighing(NamedTuple):
     """Changes of a linear composition's weights, by group.
@@ -82,6 +84,8 @@ class ReframedEnvironment(Environment):
         self.limits = (*environment.limits, *limits)
         for limit in self.limits:
             limit.row(self.groups)
+        if isinstance(objective, Reweighing) and _is_no_sum(environment):
+            raise ValueError(NO_SUM)
 
     def __getattr__(self, name: str) -> Any:
         """What else the environment offers, but not its composition's parts where that is another one."""
@@ -90,6 +94,12 @@ class ReframedEnvironment(Environment):
         if name in ("gradient", "bounds", "ready") and self.objective is not None:
             return getattr(self.objective, name) if callable(self.objective) else None
         return getattr(self.inner, name)
+
+    @property
+    def group_sense(self) -> Literal["minimize", "maximize"]:
+        """What is to be done with the groups' outcomes, whatever the objective is."""
+        inner = self.inner
+        return inner.group_sense if isinstance(inner, ReframedEnvironment) else inner.sense
 
     @property
     def context(self) -> float | None:
@@ -133,7 +143,7 @@ class ReframedEnvironment(Environment):
             return None
         today = self.inner.weights(policies)
         if today is None:
-            raise ValueError("weights can be changed of a linear composition only, and this one is none")
+            raise ValueError(NO_SUM)
         return self.objective.of(np.asarray(today, dtype=float))
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
@@ -152,6 +162,16 @@ class ReframedEnvironment(Environment):
         offset = self.inner.compose(np.zeros_like(flat), rows)
         total: Array = (flat * weights).sum(axis=1) + offset
         return total.reshape(shape)
+
+
+def _is_no_sum(environment: Environment) -> bool:
+    """Whether an environment says at some policy that it has no weights."""
+    space = environment.policy_space
+    some = np.zeros(1, dtype=np.int64) if space.finite else np.zeros((1, space.d))
+    try:
+        return environment.weights(some) is None
+    except Exception:  # it has some, if not for all policies
+        return False
 
 
 def outcome_limits(environment: Environment) -> OutcomeLimits | None:

@@ -63,8 +63,9 @@ class Caution:
 
     @cached_property
     def level(self) -> float:
-        """The probability that is asked for: the least, or as much of it as can be had."""
-        return min(self.least, SHARE * float(self.feasibility.probability(self._seen).max()))
+        """The probability that is asked for: the least, or where none was found with it, most of what was."""
+        highest = float(self.feasibility.probability(self._seen).max())
+        return self.least if highest >= self.least else SHARE * highest
 
     def repeats(self, policies: Policies) -> NDArray[np.bool_]:
         """Which policies have failed, (n,)."""

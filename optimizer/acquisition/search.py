@@ -22,6 +22,8 @@ Model = DecomposedGP | CandidatePosterior | ListedPosterior
 
 KEPT = 0.5
 """The probability of keeping all limits from which an observed policy counts as one that does."""
+LEAST = 1e-300
+"""A probability below which only its logarithm tells policies apart."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,12 @@ class Search:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`.
 
         A `logarithmic` value is weighed by the probability of keeping limits; by any other one the search is
-        restricted to policies that may keep them.
+        restricted to policies that may keep them; where none may, to the one that most nearly does.
         """
-        cautions = [one for one in (self.caution, None if logarithmic else self._optimism) if one]
+        optimism = None if logarithmic else self._optimism
+        if optimism is not None and optimism.level < LEAST:
+            return self.most_certain()
+        cautions = [one for one in (self.caution, optimism) if one]
         if logarithmic and self.limits is not None:
             value, value_and_gradient = weighed(self.limits, value, value_and_gradient)
         if self.space.finite:

@@ -351,14 +351,17 @@ def composed_of(name: str, composition: BaseComposition, settings: AgentSettings
 
     ValueError where one of them is not linear, so that no prior of the groups composes it.
     """
-    if settings.kernel != "composed" or not isinstance(composition, Composition):
-        raise ValueError(f"{name} needs a prior of the composed values: no general g composes one")
     limits = settings.limits
     if limits is None:
-        return [composition]
-    if any(limits.functions) or composition.constant_weights is None:
+        if settings.kernel == "composed" and isinstance(composition, Composition):
+            return [composition]
+        raise ValueError(f"{name} needs a prior of the composed values: no general g composes one")
+    constant = isinstance(composition, Composition) and composition.constant_weights is not None
+    if any(limits.functions) or not constant:
         raise ValueError(
-            f"{name} cannot compose the prior of its limits: that takes linear limits, and weights that are "
-            "the same for all policies; let it learn from its own rounds (prior.samples = 0)"
+            f"{name} cannot compose the prior of its limits: that takes linear limits, and a linear "
+            "objective of weights that all policies share; let it learn from its own rounds "
+            "(prior.samples = 0)"
         )
+    assert isinstance(composition, Composition)
     return [composition, *(Composition(limits.groups, weights=row) for row in limits.A)]

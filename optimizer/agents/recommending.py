@@ -8,6 +8,7 @@ each observation against what all others say of it (Rasmussen & Williams 2006, s
 
 import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ ENOUGH, LATEST = 5, 500
 """Observations of a group below which it is not looked at, and how many of the latest are."""
 SLACK = 1e-3
 """How much less than the probability asked for is still it: a search ends within its own tolerance."""
+TRIES = 3
+"""Searches that aim above the probability asked for, where one ended below it."""
 HOPELESS = 0.05
 """Where no policy keeps the limits with more than this, the one that is predicted to break them least is
 recommended: the most probable one would be one of which little is known."""
@@ -80,18 +83,27 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
 def best_predicted(search: Search) -> Any:
     """The policy with the best posterior mean; with limits, among those that keep them with the level asked.
 
-    Where no policy was seen to reach it, the search begins at the one that keeps them most probably, which is
-    the answer where that does not reach it either.
+    Where none was found with it, the search begins anew at the one that keeps them most probably, which is
+    the answer where that does not reach it either. A price on what is missing lets a search end a little
+    below the level: it then aims so much above.
     """
-    if search.limits is None or search.level is None:
-        return PosteriorMean().choose(search)
+    limits, level = search.limits, search.level
     found = PosteriorMean().choose(search)
-    if search.limits.probability(np.asarray([found]))[0] >= search.level - SLACK:
+    if limits is None or level is None:
         return found
-    surest = search.most_certain()
-    if search.limits.probability(np.asarray([surest]))[0] < search.level:
-        return surest
-    return PosteriorMean().choose(replace(search, history=lambda: np.asarray([surest])))
+    aim, surest = level, None
+    for _ in range(TRIES):
+        lacking = level - float(limits.probability(np.asarray([found]))[0])
+        if lacking <= SLACK:
+            return found
+        if surest is None:
+            surest = search.most_certain()
+            if limits.probability(np.asarray([surest]))[0] < level:
+                return surest
+        aim = min(aim + 2 * lacking, (aim + 1) / 2)
+        starts = partial(np.asarray, [surest, found])
+        found = PosteriorMean().choose(replace(search, level=aim, history=starts))
+    return found if limits.probability(np.asarray([found]))[0] >= level - SLACK else surest
 
 
 def keeping_limits(search: Search, tried: Policies, means: Array, doubtful: bool) -> Any:
@@ -103,18 +115,18 @@ def keeping_limits(search: Search, tried: Policies, means: Array, doubtful: bool
     """
     limits, level = search.limits, search.level
     assert limits is not None and level is not None
-    keeps = limits.probability(tried)
-    keeps = np.where(np.isfinite(means), keeps, -1.0)  # else they probably fail
-    leader = tried[np.argmax(np.where(keeps >= level, means, -np.inf))]
-    if keeps.max() >= level and doubtful:
+    # By logarithms: where none comes near, the probabilities may all be zero to the last digit.
+    keeps = np.where(np.isfinite(means), limits.log(tried), -np.inf)  # else they probably fail
+    leader = tried[np.argmax(np.where(keeps >= np.log(level), means, -np.inf))]
+    if keeps.max() >= np.log(level) and doubtful:
         return leader
     found = best_predicted(search)
-    chance = float(limits.probability(np.asarray([found]))[0])
-    if max(keeps.max(), chance) < HOPELESS:
+    chance = float(limits.log(np.asarray([found]))[0])
+    if max(keeps.max(), chance) < np.log(HOPELESS):
         return least_broken(search, np.concatenate([tried[np.isfinite(means)], np.asarray([found])]))
-    if keeps.max() < level:
+    if keeps.max() < np.log(level):
         return found if chance > keeps.max() else tried[np.argmax(keeps)]
-    return preferred(search.model, found, leader) if chance >= level - SLACK else leader
+    return preferred(search.model, found, leader) if chance >= np.log(level - SLACK) else leader
 
 
 def least_broken(search: Search, policies: Policies) -> Any:

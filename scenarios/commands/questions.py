@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from scenarios.commands.console import (
     tell,
 )
 from scenarios.commands.trust import Trust, refuse_strange_code
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Weights = Annotated[
     list[str] | None,
@@ -130,7 +133,7 @@ def what_if(
     elif format is AnswerFormat.json:
         _say_json([answer.to_dict() for answer in answers])
     else:
-        say(tables.to_dataframe(answers).to_csv(index=False).rstrip("\n"))
+        _say_csv(tables.to_dataframe(answers))
     broken = [answer for answer in answers if not answer.kept]
     for answer in broken:
         tell(f"{study}: {answer.remarks[0]}")
@@ -206,12 +209,18 @@ def frontier(
     else:
         import pandas as pd
 
-        say(pd.DataFrame(tables.frontier_rows(found)).to_csv(index=False).rstrip("\n"))
+        _say_csv(pd.DataFrame(tables.frontier_rows(found)))
     if figure is not None:
         from scenarios.figures.frontier import draw
 
         for path in draw(found[0], figure):
             tell(f"wrote {path}")
+
+
+def _say_csv(frame: pd.DataFrame) -> None:
+    from scenarios.study.study import for_spreadsheets
+
+    say(for_spreadsheets(frame).to_csv(index=False).rstrip("\n"))
 
 
 def _say_json(value: object) -> None:
@@ -286,7 +295,7 @@ def evaluate(
     else:
         import pandas as pd
 
-        say(pd.DataFrame(rows(found)).to_csv(index=False).rstrip("\n"))
+        _say_csv(pd.DataFrame(rows(found)))
     if figure is not None:
         from scenarios.figures.evaluation import draw
 

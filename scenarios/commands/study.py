@@ -89,9 +89,17 @@ def merge(
 def compare(
     study: StudyFile,
     format: Annotated[CompareFormat, typer.Option(help="What to print.")] = CompareFormat.table,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AGENT",
+            help="Whom the others are compared with, by label.",
+            show_default="gp-ucb, or else the first",
+        ),
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Compare the agents of a study: regrets, paired gain over GP-UCB, recommended policies.
+    """Compare the agents of a study: regrets, paired gain over a reference, recommended policies.
 
     Means over complete trials with 95 % intervals. A study may be compared while it still runs. In CSV a text
     that a spreadsheet would run, such as =A1, has an apostrophe before it.
@@ -100,18 +108,18 @@ def compare(
 
       policyloop compare flu.study.sqlite
 
-      policyloop compare flu.study.sqlite --format json
+      policyloop compare flu.study.sqlite --reference current --format json
     """
     from scenarios.results import report
 
     found = _open(study)
     if format is CompareFormat.table:
-        report.print_report(found, console())
+        report.print_report(found, console(), reference)
         for line in report.failure_lines(found):
             tell(line)
     else:
-        text = report.as_json(found) if format is CompareFormat.json else report.as_csv(found)
-        say(text.rstrip("\n"))
+        write = report.as_json if format is CompareFormat.json else report.as_csv
+        say(write(found, reference).rstrip("\n"))
 
 
 def plot(

@@ -23,6 +23,8 @@ from simulators.contract.targets import is_target
 
 BRIDGES = ("command", "function", "gymnasium", "mesa", "um-bridge")
 """The environments whose options name what is started."""
+ENSEMBLE = "ensemble"
+"""The environment whose options name other environments."""
 
 
 class Code(NamedTuple):
@@ -42,18 +44,41 @@ class Code(NamedTuple):
 
 def code_of(scenario: Scenario) -> list[Code]:
     """All that a run of a scenario would run besides policyloop and installed plug-ins."""
-    environment = scenario.environment
     found = [_target(agent.name) for agent in scenario.agents if is_target(agent.name)]
-    if is_target(environment.name):
-        found.append(_target(environment.name))
-    if environment.name in BRIDGES:
-        found.append(_started(environment.name, environment.options))
+    for name, options in _made(scenario.environment.name, scenario.environment.options):
+        if is_target(name):
+            found.append(_target(name))
+        if name in BRIDGES:
+            found.append(_started(name, options))
     limits = [limit.function for limit in scenario.limits if limit.function is not None]
     named = [] if scenario.objective.partition(":")[0] in READY else [scenario.objective]
     found += [_target(text) for text in [*named, *limits] if is_target(text)]
     for options in _options(scenario):
         found += [_target(text) for text in _texts(options) if _may_name_code(text)]
     return list({one.named: one for one in found}.values())
+
+
+def _made(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """An environment by name and options, and all that an ensemble may be made of, however deep."""
+    yield name, options
+    if name != ENSEMBLE:
+        return
+    inner: dict[str, list[Any]] = {}  # what any member may be given
+    for part in [*_each(options.get("options")), *_each(options.get("vary"))]:
+        for key, value in part.items() if isinstance(part, Mapping) else ():
+            inner.setdefault(key, []).append(value)
+    for of in _each(options.get("of")):
+        if isinstance(of, str):
+            yield from _made(of, inner)
+
+
+def _each(value: Any) -> Iterator[Any]:
+    """A value, or all that lists in one another hold."""
+    if isinstance(value, list | tuple):
+        for below in value:
+            yield from _each(below)
+    else:
+        yield value
 
 
 def data_of(scenario: Scenario) -> dict[str, str]:

@@ -97,6 +97,9 @@ class PriorSpec(Table):
     mean_from : MeanSpec, optional
         An environment whose noise-free outcomes are the prior means: kernels, learned from samples, then
         describe the discrepancy. By default the means are constants.
+    each_trial : bool, default False
+        Learn a prior from samples of its own for each trial, so that intervals over trials hold its luck;
+        otherwise all trials of a world share one.
     """
 
     source: Literal["samples", "environment", "rounds"] = Field(default="samples", description=SOURCE)
@@ -105,6 +108,13 @@ class PriorSpec(Table):
     restarts: int = Field(default=2, ge=0, description="a whole number, 0 or more")
     kernel: Literal["composed", "own"] = Field(default="composed", description=KERNEL)
     mean_from: MeanSpec | None = Field(default=None, description="a table with a name and options")
+    each_trial: bool = Field(default=False, description="true or false")
+
+    @model_validator(mode="after")
+    def _each_learns(self) -> Self:
+        if self.each_trial and not (self.source == "samples" and self.given):
+            raise ValueError('each_trial is accepted only with source = "samples", and 2 samples or more')
+        return self
 
     @field_validator("samples")
     @classmethod
@@ -312,8 +322,12 @@ class Scenario(Table):
     keep_info: bool = Field(default=True, description="true or false")
     stop_at_failure: bool = Field(default=False, description="true or false")
     objective: str = Field(default="", description="the name of an objective, or FILE.py:g")
-    weights: dict[str, Weight] = Field(default_factory=dict, description="a table of numbers by group")
-    limits: list[LimitSpec] = Field(default_factory=list, description="[[limits]] tables")
+    weights: dict[str, Weight] = Field(
+        default_factory=dict, description="a table of finite numbers, 0 or more, by group"
+    )
+    limits: list[LimitSpec] = Field(
+        default_factory=list, description="[[limits]] tables, their numbers finite"
+    )
     limit_probability: float = Field(
         default=0.95, gt=0, lt=1, description="a number between 0 and 1, both excluded"
     )
@@ -355,6 +369,11 @@ class Scenario(Table):
     def source(self) -> str:
         """Where the scenario came from (a file name), for messages."""
         return self._source
+
+    @property
+    def apart(self) -> bool:
+        """Whether each trial learns something of its own before its rounds: its world, or its prior alone."""
+        return self.environment.new_world_each_trial or self.prior.each_trial
 
     @property
     def labels(self) -> list[str]:

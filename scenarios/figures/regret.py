@@ -8,10 +8,9 @@ from matplotlib.ticker import MaxNLocator
 
 from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import Bounds, columns, looks, new_figure
+from scenarios.results.intervals import FEWEST
 from scenarios.results.statistics import curves
 from scenarios.study.study import Study
-
-_FEWEST = 3  # trials for a band: that of two would fill the frame
 
 
 def regret_figure(
@@ -46,7 +45,7 @@ def regret_figure(
         axes.plot(
             curve.rounds, curve.mean, color=colour, linestyle=line, linewidth=1.8, label=for_figure(label)
         )
-        if curve.trials >= _FEWEST:
+        if curve.trials >= FEWEST:
             axes.fill_between(curve.rounds, curve.low, curve.high, color=colour, alpha=0.13, linewidth=0)
             top = max(top, float(curve.high.max()))
     unit = for_figure(study.environment.objective_unit)
@@ -54,7 +53,7 @@ def regret_figure(
     axes.set_xlabel("round")
     axes.set_ylabel(f"{kind.lower()} {measure} ({unit})")
     band = f"mean and 95 % band over {trials} trials" if trials > 1 else "one trial"
-    if 1 < trials < _FEWEST:
+    if 1 < trials < FEWEST:
         band = f"mean over {trials} trials, too few for a band"
     axes.set_title(f"{study.scenario.name}: {kind.lower()} {measure}, {band}", fontsize=10, loc="left")
     axes.set_xlim(1, study.scenario.rounds if study.scenario.rounds > 1 else 1.5)

@@ -15,6 +15,7 @@ from policyloop.messages import on_one_line
 from scenarios.declaration.asked import is_ready, limit_of, objective, unit_of
 from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
+from scenarios.study.evidence import refuse_living
 from scenarios.study.records import Facts
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
@@ -42,13 +43,16 @@ class Framed:
 
 def framed(study: Study, question: Question) -> Framed:
     """Bind a question to a study; UserError where the study cannot be asked it."""
+    refuse_living(study)
     facts = study.environment
     try:
         own = StoredEnvironment(facts, composed=False)
     except ValueError as error:
         raise UserError(f"{study.path}: {error}: it cannot be asked; run it anew") from error
     named = question.objective or (_own_objective(study) if not question.weights else "")
-    other = objective(named, facts.sense, facts.group_units)
+    # An objective that counts groups is made small, whatever is to be done with the groups' outcomes.
+    sense = own.sense = facts.group_sense or facts.sense
+    other = objective(named, sense, facts.group_units)
     if question.weights and other is not None:
         raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
     asked = reweighing(question.weights, facts.groups) if question.weights else other

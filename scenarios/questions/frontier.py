@@ -280,7 +280,7 @@ def simplex(objectives: int, points: int) -> Array:
     if objectives == 2:
         share = (np.arange(points) + 0.5) / points
         return np.stack([share, 1 - share], axis=1)
-    u = qmc.Sobol(objectives, scramble=False).random(1 << (points - 1).bit_length())[1 : points + 1]
+    u = qmc.Sobol(objectives, scramble=False).random(1 << points.bit_length())[1 : points + 1]
     e = -np.log(np.clip(u, 1e-9, 1.0))
     weights: Array = e / e.sum(axis=1, keepdims=True)
     return weights

@@ -40,7 +40,7 @@ def policy_of(text: str, environment: Environment) -> Any:
 
 def _entries(text: str, labels: Sequence[str]) -> list[Any]:
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) == len(labels) and not all(_label(part, labels) for part in parts):
+    if len(parts) == len(labels) and not all("=" in part for part in parts):
         return [_entry(part) for part in parts]
     found = {}
     for part in parts:

@@ -15,7 +15,7 @@ from policyloop.messages import on_one_line, unknown_name
 from scenarios.declaration.asked import number
 from scenarios.errors import UserError
 from scenarios.study.records import Facts
-from simulators.contract.levers import OneOf
+from simulators.contract.levers import OneOf, Whole
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.targets import is_target, load_target
 
@@ -206,5 +206,8 @@ def fixed(texts: Sequence[str], facts: Facts) -> dict[int, float]:
         x = number(f"fix {text!r}", value)
         if lever is not None and not lever.low <= x <= lever.high:
             raise UserError(f"fix {text!r}: {x:g} is outside {lever.low:g} to {lever.high:g}")
+        if isinstance(lever, Whole) and (x - lever.low) % lever.step:
+            steps = f"{lever.low}, {lever.low + lever.step}, .. {lever.high}"
+            raise UserError(f"fix {text!r}: {x:g} is none of {steps}")
         found[place] = x
     return found

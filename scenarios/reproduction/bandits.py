@@ -17,7 +17,8 @@ from scenarios.numbers import between, significant
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import AGENTS, Settings
 from scenarios.results.bounds import study_bounds
-from scenarios.results.statistics import curves, mean_interval, paired_gain
+from scenarios.results.intervals import POSITIVE, mean_interval
+from scenarios.results.statistics import ALL_OF_IT, curves, paired_gain
 from scenarios.running.progress import Progress
 from scenarios.running.run import run
 from scenarios.study.study import Study
@@ -100,7 +101,7 @@ def cumulative(
                 f"{trials} trials",
                 unit="%",
                 size=size,
-                **paired_gain(totals[OURS], totals[other]),
+                **paired_gain(totals[OURS], totals[other], most=ALL_OF_IT),
             )
         )
     unit = found.environment.objective_unit
@@ -137,7 +138,7 @@ def average(found: Study) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]
         measured=f"fall of its average regret from round {half} to round {rounds} "
         f"({100 * (1 - half / rounds):.0f} %: no regret was added), {len(own)} trials",
         unit="%",
-        **paired_gain(at_end, at_half),
+        **paired_gain(at_end, at_half, most=ALL_OF_IT),
     )
     unit = found.environment.objective_unit
     lines = []
@@ -189,5 +190,5 @@ def _numbers(found: Study, averaged: bool) -> pd.DataFrame:
 
 
 def _with_interval(values: pd.Series) -> str:
-    found = mean_interval(values.to_numpy(dtype=np.float64))
+    found = mean_interval(values, POSITIVE)
     return f"{significant(found['mean'])} {between(found['low'], found['high'])}".rstrip()

@@ -22,7 +22,7 @@ from optimizer.arrays import Array
 from scenarios.figures.drawing import new_figure
 from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.settings import Settings
-from scenarios.results.statistics import mean_interval
+from scenarios.results.intervals import mean_interval
 
 LENGTH_SCALES = (0.06, 0.12)
 OBSERVATIONS = 5

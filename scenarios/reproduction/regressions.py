@@ -26,7 +26,7 @@ from scenarios.reproduction.claims import Claim
 from scenarios.reproduction.regression_run import WORLD, RegressionSetting, regression_run, shared_priors
 from scenarios.reproduction.regression_study import RegressionStudy
 from scenarios.reproduction.settings import Settings
-from scenarios.results.statistics import mean_interval
+from scenarios.results.intervals import jackknife_ends, mean_interval
 from scenarios.running.local_workers import call, spread
 from scenarios.running.progress import Progress, Say
 
@@ -39,7 +39,6 @@ TITLES = {
 CLAIMED = 10.0, 15.0
 """Percent by which the paper's decomposed regression lowers the RMSE."""
 
-_RESAMPLES = 2000
 _HEAD = "run,groups,observations,rmse_decomposed,rmse_entire\n"
 _COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 
@@ -154,7 +153,7 @@ def _stored(setting: RegressionSetting, path: Path) -> dict[int, Array]:
 
 @dataclass(frozen=True)
 class Pooled:
-    """The improvement of the RMSEs' averages over runs, in percent, and its bootstrap over runs.
+    """The improvement of the RMSEs' averages over runs, in percent.
 
     A mean of the runs' own percentages is ruled by the few runs in which the ordinary regression happens to
     err little; the ratio of averages is not.
@@ -163,29 +162,32 @@ class Pooled:
     ----------
     value : ndarray of shape (number of J, T)
         100 (1 - mean decomposed RMSE / mean entire RMSE).
-    resampled : ndarray of shape (resamples, number of J, T)
-        The same of runs drawn with replacement, the same runs for all J and T.
+    left_out : ndarray of shape (runs, number of J, T)
+        The same of all runs but one, for the jackknife; of the one run where there is one.
     """
 
     value: Array
-    resampled: Array
+    left_out: Array
 
     @classmethod
     def of(cls, found: RegressionStudy) -> Pooled:
-        """Compute both from a study, with a fixed seed."""
-        runs = found.decomposed.shape[-1]
-        rng = np.random.default_rng(0)
-        counts = rng.multinomial(runs, np.full(runs, 1 / runs), size=_RESAMPLES).astype(np.float64)
-        ours, theirs = (np.tensordot(counts, one, (1, 2)) for one in (found.decomposed, found.entire))
-        value = 100 * (1 - found.decomposed.mean(axis=-1) / found.entire.mean(axis=-1))
-        return cls(value, 100 * (1 - ours / theirs))
+        """Compute both from a study."""
+        ours, theirs = (np.moveaxis(one, -1, 0) for one in (found.decomposed, found.entire))
+        value = 100 * (1 - ours.mean(axis=0) / theirs.mean(axis=0))
+        if len(ours) == 1:
+            return cls(value, value[None])
+        return cls(value, 100 * (1 - (ours.sum(axis=0) - ours) / (theirs.sum(axis=0) - theirs)))
 
     def interval(self, of: Callable[[Array], Array]) -> dict[str, float | None]:
-        """A function of the (.., number of J, T) improvements with its 95 % percentile interval."""
-        if np.ptp(self.resampled) == 0:  # one run
-            return {"mean": float(of(self.value)), "low": None, "high": None}
-        low, high = np.quantile(of(self.resampled), [0.025, 0.975])
-        return {"mean": float(of(self.value)), "low": float(low), "high": float(high)}
+        """A function of the (.., number of J, T) improvements with its 95 % jackknife interval."""
+        value = of(self.value)
+        low, high = jackknife_ends(value, of(self.left_out))
+        known = np.isfinite(low)
+        return {
+            "mean": float(value),
+            "low": float(low) if known else None,
+            "high": float(high) if known else None,
+        }
 
 
 def make(found: RegressionStudy) -> tuple[Figure, pd.DataFrame, list[Claim], list[str]]:
@@ -219,7 +221,7 @@ def make(found: RegressionStudy) -> tuple[Figure, pd.DataFrame, list[Claim], lis
 def _numbers(found: RegressionStudy, pooled: Pooled) -> pd.DataFrame:
     """A row a (J, T): RMSEs, their improvement with its band, the trend, the runs' own percentages."""
     T = np.arange(1, found.setting.observations + 1)
-    low, high = np.quantile(pooled.resampled, [0.025, 0.975], axis=0)
+    low, high = jackknife_ends(pooled.value, pooled.left_out)
     tables = []
     for i, J in enumerate(found.setting.groups):
         value = pooled.value[i]

@@ -80,7 +80,7 @@ def quick(seed: int = 0) -> Settings:
         observations=20,
         samples=150,
         flu_groups=(5,),
-        trials=4,
+        trials=5,
         rounds=40,
     )
 

@@ -35,7 +35,7 @@ def study_bounds(study: Study) -> dict[str, NDArray[np.float64]]:
     specs = [spec for spec in scenario.agents if spec.name in BOUNDED]
     if not specs:
         raise UserError(f"{study.path}: no bound to draw: it has no agent of {', '.join(BOUNDED)}")
-    trials = range(1, scenario.trials + 1) if scenario.environment.new_world_each_trial else (1,)
+    trials = range(1, scenario.trials + 1) if scenario.apart else (1,)
     found: dict[str, list[NDArray[np.float64]]] = {spec.label: [] for spec in specs}
     for trial in trials:
         environment = _environment(study, trial)

@@ -15,63 +15,98 @@ from rich.table import Table
 from policyloop.messages import on_one_line
 from policyloop.plain_text import for_spreadsheet
 from scenarios.numbers import between, significant
+from scenarios.results.intervals import FEWEST, mean_interval
+from scenarios.results.limits import KnownLimits, has_functions, known_limits
 from scenarios.results.outliers import Outlier, outlier_lines
-from scenarios.results.statistics import ENOUGH, REFERENCE, compare, mean_interval, typical_advice
+from scenarios.results.statistics import compare, reference_of, typical_advice
 from scenarios.study.levers import shown
-from scenarios.study.records import Advice, Facts, Numbers, StoredOptimum
+from scenarios.study.records import ALL_TRIALS, Advice, Facts, Numbers, StoredOptimum
 from scenarios.study.study import Study
 
 _COLUMNS = {
     "cumulative_regret": "cumulative regret",
     "average_regret": "average regret",
     "simple_regret": "simple regret",
+    "simple_regret_difference": "minus the reference's",
     "cumulative_objective": "cumulative objective, observed",
-    "difference_from_gp_ucb": "minus GP-UCB's",
-    "gain_over_gp_ucb_percent": "gain over GP-UCB, %",
+    "difference": "minus the reference's",
+    "gain_percent": "gain, %",
+    "p_value_holm": "p, Holm",
     "simulated_again": "recommendation, simulated again",
-    "simulated_again_difference": "minus that of GP-UCB",
+    "simulated_again_difference": "minus that of the reference",
+    "rounds_that_break_a_limit": "rounds that break a limit",
     "seconds_a_round": "seconds a round",
 }
-_PAIRED = ("gain_over_gp_ucb_percent", "difference_from_gp_ucb", "simulated_again_difference")
+_PAIRED = {
+    "simple_regret_difference",
+    "difference",
+    "gain_percent",
+    "p_value_holm",
+    "simulated_again_difference",
+}
+_NARROW = {"gain_percent", "seconds_a_round", "rounds_that_break_a_limit"}
+_SCALED = {
+    ", of regrets on a logarithmic scale": {"cumulative_regret"},
+    ", of shares on a logistic scale": {"rounds_that_break_a_limit"},
+}
+_ENDS = ("mean", "low", "high")
 
 
-def as_json(study: Study) -> str:
+def as_json(study: Study, reference: str | None = None) -> str:
     """The comparison as JSON: an object by agent."""
-    return json.dumps(compare(study), indent=2, allow_nan=False)
+    return json.dumps(compare(study, reference), indent=2, allow_nan=False)
 
 
-def as_csv(study: Study) -> str:
-    """The comparison as CSV: a row an agent, three columns a value."""
+def as_csv(study: Study, reference: str | None = None) -> str:
+    """The comparison as CSV: a row an agent, three columns a value, then the recommended policy.
+
+    `x_<label>` are the entries of that, `y_<group>`, `y_<group>_low`, `_high` and `_noise_free` what is
+    predicted and known of the groups' outcomes.
+    """
+    values, facts = compare(study, reference), study.environment
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    ends = ("mean", "low", "high")
-    writer.writerow(
-        ["agent", *(f"{name}_{end}" for name in _COLUMNS for end in ends), "trials", "failed_rounds"]
-    )
-    for label, values in compare(study).items():
-        cells = [values[name][end] for name in _COLUMNS for end in ends]
-        writer.writerow([for_spreadsheet(label), *cells, values["trials"], values["failed_rounds"]])
+    some = next(iter(values.values()))
+    measured = [name for name, value in some.items() if isinstance(value, dict) and "low" in value]
+    plain = ["reference", "p_value", "p_value_holm", "trials", "failed_rounds"]
+    groups = [f"y_{group}{end}" for group in facts.groups for end in ("", "_low", "_high", "_noise_free")]
+    entries = [f"x_{label}" for label in facts.labels]
+    header = ["agent", *(f"{name}_{end}" for name in measured for end in _ENDS), *plain]
+    writer.writerow([for_spreadsheet(name) for name in [*header, *entries, *groups, "keeps_limits"]])
+    for label, row in values.items():
+        cells = [row[name][end] for name in measured for end in _ENDS] + [row[name] for name in plain]
+        advice = row["recommendation"] or {}
+        cells += [advice.get("policy", {}).get(label) for label in facts.labels]
+        known = advice.get("groups") or {}
+        cells += [known.get(group, {}).get(end) for group in facts.groups for end in (*_ENDS, "noise_free")]
+        cells.append(advice.get("keeps_limits"))
+        writer.writerow(
+            [for_spreadsheet(cell) if isinstance(cell, str) else cell for cell in [label, *cells]]
+        )
     return text.getvalue()
 
 
-def print_report(study: Study, console: Console) -> None:
+def print_report(study: Study, console: Console, reference: str | None = None) -> None:
     """Print the comparison, then each agent's recommended policy beside the true optimum."""
-    print_comparison(study, console)
+    print_comparison(study, console, reference)
     print_advice(study, console)
 
 
-def print_comparison(study: Study, console: Console) -> None:
-    """Print the table of agents: regrets, paired gain and time, with 95 % intervals over trials."""
-    values = compare(study)
+def print_comparison(study: Study, console: Console, reference: str | None = None) -> None:
+    """Print the table of agents: regrets, paired differences and time, with 95 % intervals over trials."""
+    against = reference_of(study, reference)
+    values = compare(study, against)
     scenario = study.scenario
-    shown = [name for name in _COLUMNS if any(one[name]["mean"] is not None for one in values.values())]
-    if not any(spec.name == REFERENCE for spec in scenario.agents):
+    shown = [name for name in _COLUMNS if any(_known(one[name]) for one in values.values())]
+    if len(values) == 1:
         shown = [name for name in shown if name not in _PAIRED]
+    if "cumulative_regret" in shown:  # the gain says it
+        shown = [name for name in shown if name != "difference"]
     unit = study.environment.objective_unit
     measured = [word for word in ("objective", "regret") if f"cumulative_{word}" in shown]
     what = "".join(f", {word} in {unit}" if unit else f", {word}" for word in measured)
     title = f"{scenario.name}: {scenario.rounds} rounds{what}; mean"
-    enough = any(row["trials"] >= ENOUGH for row in values.values())
+    enough = any(row["trials"] >= FEWEST for row in values.values())
     table = Table(
         title=f"{title} and 95 % interval" if enough else title, title_justify="left", title_style="bold"
     )
@@ -79,20 +114,26 @@ def print_comparison(study: Study, console: Console) -> None:
     table.add_column("trials", justify="right")
     for name in shown:
         table.add_column(_COLUMNS[name], justify="right")
-    for spec in scenario.agents:
-        row = values[spec.label]
-        cells = [_cell(row[name], name, spec.name == REFERENCE, row["trials"]) for name in shown]
-        table.add_row(spec.label, str(row["trials"]), *cells)
+    for label in scenario.labels:
+        row = values[label]
+        cells = [_cell(row[name], name, label == against) for name in shown]
+        table.add_row(label, str(row["trials"]), *cells)
     console.print(table)
     for line in remarks(study, values, shown):
         console.print(line, style="dim")
 
 
-def _cell(value: dict[str, float | None], name: str, reference: bool, trials: int) -> str:
+def _known(value: dict[str, float | None] | float | None) -> bool:
+    return (value["mean"] if isinstance(value, dict) else value) is not None
+
+
+def _cell(value: dict[str, float | None] | float | None, name: str, reference: bool) -> str:
     if name in _PAIRED and reference:
         return "reference"
-    digits = 3 if name in ("gain_over_gp_ucb_percent", "seconds_a_round") else 4
-    if name == "seconds_a_round" or trials < ENOUGH:
+    if not isinstance(value, dict):
+        return significant(value, 2)
+    digits = 3 if name in _NARROW else 4
+    if name == "seconds_a_round":
         return significant(value["mean"], digits)
     return _with_interval(value["mean"], value["low"], value["high"], digits)
 
@@ -101,13 +142,25 @@ def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str
     """What has to be known to read the comparison (`values`) with the columns shown, a line each."""
     lines = []
     trials = [row["trials"] for row in values.values()]
-    if max(trials) >= ENOUGH:
-        gain = "; of the gain, by bootstrap over trials" if "gain_over_gp_ucb_percent" in shown else ""
-        lines.append(f"Intervals: Student's t over trials{gain}.")
-    if any(0 < n < ENOUGH for n in trials):
-        lines.append(f"Fewer than {ENOUGH} trials are too few for an interval; more --trials give one.")
+    if _PAIRED & set(shown):
+        against = next(iter(values.values()))["reference"]
+        lines.append(f"Reference: {against}. Differences are paired by trial, a gain is in % of its mean.")
+    if "p_value_holm" in shown:
+        compared = sum(row["p_value"] is not None for row in values.values())
+        corrected = f", corrected by Holm for the {compared} agents compared" if compared > 1 else ""
+        lines.append(f"p: of the paired difference, by Student's t{corrected}.")
+    if max(trials) >= FEWEST:
+        lines.append(_about_intervals(values, shown))
+    if any(0 < n < FEWEST for n in trials):
+        lines.append(f"Fewer than {FEWEST} trials are too few for an interval; more --trials give one.")
     if max(trials) == 0:
         lines.append("No trial is complete yet; --resume goes on.")
+    if max(trials) > 1 and shares_its_prior(study):
+        lines.append(
+            "All trials share one learned prior: intervals leave its luck out; prior.each_trial = true draws "
+            "one a trial."
+        )
+    lines += _about_limits(study, shown)
     if "simulated_again" in shown:
         scenario = study.scenario
         whole = [one for one in study.recommendations() if one.rounds == scenario.rounds]
@@ -131,6 +184,41 @@ def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str
     return lines
 
 
+def _about_intervals(values: dict[str, dict[str, Any]], shown: Sequence[str]) -> str:
+    scales = [word for word, names in _SCALED.items() if names & set(shown)]
+    text = f"Intervals: Student's t over trials{''.join(scales)}"
+    if "gain_percent" in shown:
+        text += "; of the gain, Fieller's"
+        if any(row["trials"] >= FEWEST and _open(row["gain_percent"]) for row in values.values()):
+            text += ", which has no ends where the reference's mean cannot be told from zero"
+    return f"{text}."
+
+
+def _open(value: dict[str, float | None]) -> bool:
+    return value["mean"] is not None and value["low"] is None
+
+
+def shares_its_prior(study: Study) -> bool:
+    """Whether one prior, learned from samples, was given to all trials."""
+    world = study.worlds.get(ALL_TRIALS)
+    return study.scenario.prior.source == "samples" and world is not None and bool(world.priors)
+
+
+def _about_limits(study: Study, shown: Sequence[str]) -> list[str]:
+    if not study.scenario.limits:
+        return []
+    lines = []
+    if "cumulative_regret" in shown:
+        lines.append("A round that breaks a limit is charged as the worst policy that keeps all.")
+    if has_functions(study.scenario):
+        lines.append(
+            "A limit is a function, which is code and not run here: rounds that break limits are not counted."
+        )
+    elif all(one.expected_outcomes is None for one in study.rounds()):
+        lines.append("Noise-free outcomes are unknown: rounds that break a limit are told by those observed.")
+    return lines
+
+
 def print_advice(study: Study, console: Console) -> None:
     """Print every agent's recommended policy, what it predicts of it, and the best it observed."""
     facts = study.environment
@@ -149,7 +237,7 @@ def print_advice(study: Study, console: Console) -> None:
         console.print()
         console.print(_outcome_table(facts, modelled, optimum))
     console.print()
-    console.print(_objective_table(facts, advice, optimum))
+    console.print(_objective_table(facts, advice, optimum, known_limits(study)))
 
 
 def _table(title: str, first: str, names: list[str], units: list[str]) -> Table:
@@ -198,7 +286,9 @@ def _outcome_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOptim
     return table
 
 
-def _objective_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None) -> Table:
+def _objective_table(
+    facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None, limits: KnownLimits | None
+) -> Table:
     known = [facts.objective_unit] if facts.objective_unit else []
     if optimum is not None:
         known.append(f"true optimum {significant(optimum.value)}")
@@ -211,6 +301,8 @@ def _objective_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOpt
     table.add_column("simulated again,\n95 % over seeds" if again else "noise-free", justify="right")
     table.add_column("best observed\n(one noisy value)", justify="right")
     table.add_column("policy of the best observed")
+    if limits is not None:
+        table.add_column("limits, by noise-free outcomes")
     for label, one in advice.items():
         table.add_row(
             label,
@@ -219,6 +311,7 @@ def _objective_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOpt
             _over_seeds(_held_out(one)) if again else significant(one.expected),
             significant(one.best_observed_value),
             ", ".join(_entries(facts, one.best_observed)) if one.best_observed is not None else "-",
+            *([] if limits is None else [limits.in_words(one.expected_outcomes)]),
         )
     return table
 
@@ -232,8 +325,6 @@ def _over_seeds(values: Sequence[float | None]) -> str:
     """The mean over held-out seeds, with its interval, and how many of them have no result."""
     found = np.array([value for value in values if value is not None], dtype=np.float64)
     over = mean_interval(found)
-    if len(found) < ENOUGH:
-        over |= {"low": None, "high": None}
     return _with_interval(over["mean"], over["low"], over["high"], 4) + _without_result(values)
 
 

@@ -1,4 +1,4 @@
-"""Compares the agents of a study over its trials: means, 95 % intervals, paired gains."""
+"""Compares the agents of a study over its trials: means, paired differences, gains, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -8,87 +8,138 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
+from policyloop.messages import unknown_name
+from scenarios.errors import UserError
+from scenarios.results.intervals import (
+    POSITIVE,
+    SHARE,
+    UNLIMITED,
+    Interval,
+    gain_interval,
+    holm,
+    mean_and_ends,
+    mean_interval,
+    nothing,
+    paired_p_value,
+)
+from scenarios.results.limits import known_limits
 from scenarios.results.outliers import outliers
-from scenarios.study.records import NOTHING, Advice, Numbers
+from scenarios.study.records import NOTHING, Advice, Numbers, StoredRound
 from scenarios.study.study import Study
 
-REFERENCE = "gp-ucb"  # whom the gain is measured against
-CONFIDENCE = 0.95
-RESAMPLES = 9999
-ENOUGH = 5  # trials: of fewer, a bootstrap knows too few values, and Student's t leaves the possible ones
-
-Interval = dict[str, float | None]
+REFERENCE = "gp-ucb"  # whom the others are compared with unless another is named
+ALL_OF_IT = 100.0  # percent: no agent has less regret than none
 
 
-def compare(study: Study) -> dict[str, dict[str, Any]]:
+def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, Any]]:
     """Compare the agents of a study.
+
+    Parameters
+    ----------
+    study : Study
+    reference : str, optional
+        The label of the agent that the others are compared with; the first GP-UCB unless given, and without
+        one the first agent.
 
     Returns
     -------
     dict
-        For each agent's label: `cumulative_regret`, `average_regret` (a round), `simple_regret` (of the
-        recommended policy), `gain_over_gp_ucb_percent`, `cumulative_objective` (observed, in place of the
-        regret where that is unknown, else None), `difference_from_gp_ucb` (paired, of that),
+        For each agent's label, first these, each `{mean, low, high}` in the objective's unit: of its
+        trials `cumulative_regret`, `average_regret` (a round), `simple_regret` (of the recommended policy),
+        `cumulative_objective` (observed, in place of the regret where that is unknown, else None),
         `simulated_again` (objective of the recommended policy, the mean over held-out seeds; None where
-        regret is known), `simulated_again_difference` (paired, from GP-UCB) and `seconds_a_round` (of the
-        agent), each `{mean, low, high}` in the objective's unit; then `trials` (complete ones, on which all
-        rests), `failed_rounds`, `recommendation` (see there) and `outliers`, the observations beyond four
-        standard deviations of what the agent had predicted (`scenarios.results.outliers`). Low and high are
-        None with fewer than two trials, the gain's with fewer than five; all three are None where a value is
-        unknown.
+        regret is known), `rounds_that_break_a_limit` (a share, None without limits) and `seconds_a_round`
+        (of the agent); paired with the reference's, `difference` (of the cumulative regret or objective),
+        `simple_regret_difference`, `simulated_again_difference` and `gain_percent`, that difference signed so
+        that more is better, over the reference's mean. `gain_over_gp_ucb_percent` and
+        `difference_from_gp_ucb` (of the objective) are the same while GP-UCB is the reference, else None.
+        Then `reference` (a label), `p_value` of the difference and `p_value_holm`, corrected for as many
+        agents as are compared with it; `trials` (complete ones, on which all rests), `failed_rounds`,
+        `recommendation` (see there) and `outliers`, the observations beyond four standard deviations of what
+        the agent had predicted (`scenarios.results.outliers`). Low, high and p-values are None with fewer
+        than `scenarios.results.intervals.FEWEST` trials, and everything where it is unknown.
 
-    Notes
-    -----
-    A mean's interval is Student's t over trials. The gain is the mean over trials of (GP-UCB's cumulative
-    regret minus the agent's), over the mean of GP-UCB's, on the trials complete for both; its interval is the
-    percentile bootstrap over trials, with a fixed seed. Where regret is unknown, cumulative observed
-    objectives take its place, signed so that a gain is better.
+    Raises
+    ------
+    UserError
+        There is no such reference; names the agents there are.
     """
-    frame = study.to_dataframe()
+    frame, facts = study.to_dataframe(), study.environment
     rounds = study.scenario.rounds
+    against = reference_of(study, reference)
     totals = {spec.label: _totals(frame, spec.label, rounds) for spec in study.scenario.agents}
     known = any(bool(table["regret"].notna().any()) for table in totals.values())
     measure = "regret" if known else "objective"
-    minimise = known or study.environment.sign < 0
-    reference = next((spec.label for spec in study.scenario.agents if spec.name == REFERENCE), None)
+    minimise, most = known or facts.sign < 0, ALL_OF_IT if known else math.inf
+    gp_ucb = study.scenario.agent(against).name == REFERENCE
     again = {label: simulated_again(study, label) for label in totals}
-    simple: dict[str, list[float]] = {label: [] for label in totals}
-    for advice in study.recommendations():
-        if advice.agent in simple and advice.rounds == rounds and advice.simple_regret is not None:
-            simple[advice.agent].append(advice.simple_regret)
+    simple = {label: _simple_regrets(study, label) for label in totals}
+    broken = shares_that_break_a_limit(study)
     far = outliers(study)
     failed = frame.loc[frame["status"].isin(NOTHING), "agent"].value_counts()
     table: dict[str, dict[str, Any]] = {}
     for label, total in totals.items():
-        regret = total["regret"].to_numpy(dtype=np.float64)
-        gain, apart, again_apart = _nothing(), _nothing(), _nothing()
-        if reference is not None:
-            gain = paired_gain(total[measure], totals[reference][measure], minimise)
-            if len(total.index.intersection(totals[reference].index)) < ENOUGH:
-                gain |= {"low": None, "high": None}
-            again_apart = paired_difference(again[label], again[reference])
-            if not known:
-                apart = paired_difference(total["objective"], totals[reference]["objective"])
+        regret, theirs = total["regret"], totals[against]
+        gain = paired_gain(total[measure], theirs[measure], minimise, most)
+        apart = paired_difference(total[measure], theirs[measure])
+        share = broken.get(label, pd.Series(dtype=float))
         table[label] = {
-            "cumulative_regret": mean_interval(regret),
-            "average_regret": mean_interval(regret / rounds),
-            "simple_regret": mean_interval(np.array(simple[label], dtype=np.float64)),
-            "gain_over_gp_ucb_percent": gain,
-            "cumulative_objective": _nothing()
-            if known
-            else mean_interval(total["objective"].to_numpy(dtype=np.float64)),
-            "difference_from_gp_ucb": apart,
-            "simulated_again": mean_interval(again[label].to_numpy(dtype=np.float64)),
-            "simulated_again_difference": again_apart,
-            "seconds_a_round": mean_interval(total["seconds"].to_numpy(dtype=np.float64)),
+            "cumulative_regret": mean_interval(regret, POSITIVE),
+            "average_regret": mean_interval(regret / rounds, POSITIVE),
+            "simple_regret": mean_interval(simple[label], POSITIVE),
+            "simple_regret_difference": paired_difference(simple[label], simple[against]),
+            "cumulative_objective": nothing() if known else mean_interval(total["objective"]),
+            "difference": apart,
+            "gain_percent": gain,
+            "gain_over_gp_ucb_percent": gain if gp_ucb else nothing(),
+            "difference_from_gp_ucb": apart if gp_ucb and not known else nothing(),
+            "simulated_again": mean_interval(again[label]),
+            "simulated_again_difference": paired_difference(again[label], again[against]),
+            "rounds_that_break_a_limit": mean_interval(share[share.index.isin(total.index)], SHARE),
+            "seconds_a_round": mean_interval(total["seconds"], POSITIVE),
+            "reference": against,
+            "p_value": None if label == against else paired_p_value(total[measure] - theirs[measure]),
+            "p_value_holm": None,
             "trials": len(total),
             "failed_rounds": int(failed.get(label, 0)),
             "recommendation": recommendation(study, label),
             "outliers": [one._asdict() for one in far if one.agent == label],
         }
+    tested = [label for label, row in table.items() if row["p_value"] is not None]
+    for label, p in zip(tested, holm([table[label]["p_value"] for label in tested]), strict=True):
+        table[label]["p_value_holm"] = float(p)
     return table
+
+
+def reference_of(study: Study, wanted: str | None = None) -> str:
+    """The label of the agent that the others are compared with; UserError where there is none such."""
+    scenario = study.scenario
+    if wanted is None:
+        return next((spec.label for spec in scenario.agents if spec.name == REFERENCE), scenario.labels[0])
+    if wanted not in scenario.labels:
+        raise UserError(f"{study.path}: --reference: {unknown_name('agent', wanted, scenario.labels)}")
+    return wanted
+
+
+def _simple_regrets(study: Study, label: str) -> pd.Series:
+    """The simple regret after an agent's last round, by trial."""
+    found = {one.trial: one.simple_regret for one in complete_advice(study, label)}
+    return pd.Series({trial: one for trial, one in found.items() if one is not None}, dtype=float)
+
+
+def shares_that_break_a_limit(study: Study) -> dict[str, pd.Series]:
+    """By agent the share of its rounds that break a limit, by trial; empty where that cannot be read."""
+    limits = known_limits(study)
+    if limits is None:
+        return {}
+    own: dict[str, dict[int, list[StoredRound]]] = {}
+    for one in study.rounds():
+        own.setdefault(one.agent, {}).setdefault(one.trial, []).append(one)
+    return {
+        label: pd.Series({trial: limits.share_broken(these) for trial, these in trials.items()}, dtype=float)
+        for label, trials in own.items()
+    }
 
 
 def simulated_again(study: Study, label: str) -> pd.Series:
@@ -110,7 +161,7 @@ def paired_difference(agent: pd.Series, reference: pd.Series) -> Interval:
 
     Totals are indexed by trial; trials that one of the two lacks do not count.
     """
-    return mean_interval((agent - reference).dropna().to_numpy(dtype=np.float64))
+    return mean_interval(agent - reference)
 
 
 def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:
@@ -125,65 +176,15 @@ def _totals(frame: pd.DataFrame, label: str, rounds: int) -> pd.DataFrame:
     return totals[totals["rounds"] >= rounds]
 
 
-def mean_interval(values: NDArray[np.float64]) -> Interval:
-    """The mean of values, one a trial, and its 95 % interval by Student's t; nan values do not count.
+def paired_gain(
+    agent: pd.Series, reference: pd.Series, minimise: bool = True, most: float = math.inf
+) -> Interval:
+    """The gain of an agent over the reference in percent (`gain_interval`).
 
-    Low and high are None of one value, all three are None of none.
-    """
-    found = values[np.isfinite(values)]
-    if len(found) == 0:
-        return _nothing()
-    mean = float(found.mean())
-    if len(found) == 1:
-        return {"mean": mean, "low": None, "high": None}
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(found) - 1) * stats.sem(found))
-    return {"mean": mean, "low": mean - half, "high": mean + half}
-
-
-def paired_gain(agent: pd.Series, reference: pd.Series, minimise: bool = True) -> Interval:
-    """The gain of an agent over the reference in percent, with its 95 % bootstrap interval.
-
-    100 times the mean difference over the mean of the reference. Totals are indexed by trial; trials that one
-    of the two lacks do not count. With `minimise`, less is better.
+    Totals are indexed by trial; trials that one of the two lacks do not count.
     """
     both = agent.dropna().index.intersection(reference.dropna().index)
-    ours = agent.loc[both].to_numpy(dtype=np.float64)
-    theirs = reference.loc[both].to_numpy(dtype=np.float64)
-    difference = (theirs - ours) if minimise else (ours - theirs)
-    if len(both) == 0 or theirs.mean() == 0:
-        return _nothing()
-
-    def gain(
-        differences: NDArray[np.float64], references: NDArray[np.float64], axis: int = -1
-    ) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = 100 * differences.mean(axis=axis) / np.abs(references.mean(axis=axis))
-        return values
-
-    mean = float(gain(difference, theirs))
-    if len(both) == 1:
-        return {"mean": mean, "low": None, "high": None}
-    if np.all(difference == 0):  # the reference itself: the bootstrap would warn of a degenerate sample
-        return {"mean": 0.0, "low": 0.0, "high": 0.0}
-    interval = stats.bootstrap(
-        (difference, theirs),
-        gain,
-        paired=True,
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        n_resamples=RESAMPLES,
-        method="percentile",
-        random_state=np.random.default_rng(0),
-    ).confidence_interval
-    low, high = float(interval.low), float(interval.high)
-    return {
-        "mean": mean,
-        "low": low if math.isfinite(low) else None,
-        "high": high if math.isfinite(high) else None,
-    }
-
-
-def _nothing() -> Interval:
-    return {"mean": None, "low": None, "high": None}
+    return gain_interval(agent.loc[both], reference.loc[both], minimise, most)
 
 
 class Curve(NamedTuple):
@@ -200,7 +201,8 @@ def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
     """Mean and 95 % band over trials of a summed column ("regret" or "objective"), by round and agent.
 
     With `average` it is divided by the round, as in the paper's figure 4. Only complete trials count, unless
-    an agent has none: then the rounds that all its trials have. The band is nan with fewer than two trials.
+    an agent has none: then the rounds that all its trials have. The band is nan with fewer trials than
+    `scenarios.results.intervals.FEWEST`, and that of a regret not below zero.
     """
     frame = study.to_dataframe()
     found: dict[str, Curve] = {}
@@ -217,11 +219,8 @@ def curves(study: Study, column: str, average: bool) -> dict[str, Curve]:
         sums = table.to_numpy(dtype=np.float64).cumsum(axis=1)
         if average:
             sums = sums / rounds
-        mean = sums.mean(axis=0)
-        half = np.full_like(mean, np.nan)
-        if len(sums) > 1:
-            half = stats.t.ppf((1 + CONFIDENCE) / 2, len(sums) - 1) * stats.sem(sums, axis=0)
-        found[label] = Curve(rounds, mean, mean - half, mean + half, len(sums))
+        mean, low, high = mean_and_ends(sums, POSITIVE if column == "regret" else UNLIMITED)
+        found[label] = Curve(rounds, mean, low, high, len(sums))
     return found
 
 
@@ -251,30 +250,32 @@ def recommendation(study: Study, label: str) -> dict[str, Any] | None:
     -------
     dict, or None without a complete trial
         `trial` (the median one, see `typical_advice`), `policy` by label (whole numbers are int, categories
-        their names), `row` (a candidate's, else None), `objective` `{mean, low, high, noise_free}` and
-        `groups`, the same by group (None without a group model). Intervals are 95 % credible; `noise_free` is
-        None where it is unknown.
+        their names), `row` (a candidate's, else None), `objective` `{mean, low, high, noise_free}`, `groups`,
+        the same by group (None where nothing is known of them), and `keeps_limits`, whether its noise-free
+        outcomes keep the scenario's (None where that cannot be read). Intervals are 95 % credible; a mean is
+        None without a group model, and `noise_free` where it is unknown.
     """
     one = typical_advice(study, label)
     if one is None:
         return None
     facts, ends = study.environment, ("mean", "low", "high", "noise_free")
+    said = (one.group_means, one.group_low, one.group_high, one.expected_outcomes)
+    unknown: Numbers = [None] * len(facts.groups)
     groups = None
-    if one.group_means is not None:
-        free: Numbers = [None] * len(facts.groups)
-        if one.expected_outcomes is not None:
-            free = list(one.expected_outcomes)
-        columns = zip(one.group_means, one.group_low or (), one.group_high or (), free, strict=True)
+    if any(values is not None for values in said):
+        columns = zip(*(values or unknown for values in said), strict=True)
         groups = {
             group: dict(zip(ends, column, strict=True))
             for group, column in zip(facts.groups, columns, strict=True)
         }
+    limits = known_limits(study)
     return {
         "trial": one.trial,
         "policy": facts.named(one.policy),
         "row": one.row,
         "objective": dict(zip(ends, (one.mean, one.low, one.high, one.expected), strict=True)),
         "groups": groups,
+        "keeps_limits": None if limits is None else limits.kept(one.expected_outcomes),
     }
 
 

@@ -82,11 +82,7 @@ def evidence(study: Study, agent: str | None = None, trial: int | None = None) -
     UserError
         The world lives, so that old rounds say little of it; there is no such agent; nothing was observed.
     """
-    if study.environment.lives:
-        raise UserError(
-            f"{study.path}: its world lives: the outcomes of a policy change while it runs, and questions "
-            "cannot be asked of them afterwards"
-        )
+    refuse_living(study)
     labels = study.scenario.labels
     if agent is not None and agent not in labels:
         raise UserError(f"{study.path}: {unknown_name('agent', agent, labels)}")
@@ -102,6 +98,15 @@ def evidence(study: Study, agent: str | None = None, trial: int | None = None) -
         if one.agent in chosen:
             found.setdefault(str(one.trial) if apart else ALL_TRIALS, []).append(one)
     return [_evidence(world, own) for world, own in sorted(found.items(), key=lambda item: _number(item[0]))]
+
+
+def refuse_living(study: Study) -> None:
+    """Raise UserError where the study's world lives: old rounds say little of it."""
+    if study.environment.lives:
+        raise UserError(
+            f"{study.path}: its world lives: the outcomes of a policy change while it runs, and questions "
+            "cannot be asked of them afterwards"
+        )
 
 
 def _number(world: str) -> int:
@@ -125,9 +130,10 @@ def _with_rounds(labels: Sequence[str], rounds: Sequence[StoredRound]) -> list[s
 def _exact(rounds: Sequence[StoredRound]) -> bool:
     """Whether every observation is known to be without noise."""
     return all(
-        one.expected_outcomes is not None and one.expected_outcomes == one.outcomes
+        one.expected_outcomes is not None
+        and all(y is None or y == f for y, f in zip(one.outcomes, one.expected_outcomes, strict=True))
         for one in rounds
-        if one.status == "ok"
+        if one.status in ("ok", "partial")
     )
 
 

@@ -7,10 +7,9 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from scenarios.study.checksums import COLUMNS, DamagedRow, rows, whole_rows
+from scenarios.study.checksums import COLUMNS, DamagedRow, by_column, rows, whole_rows
 from scenarios.study.records import (
     JSON_COLUMNS,
-    ROUND_COLUMNS,
     Advice,
     Detail,
     StoredOptimum,
@@ -58,15 +57,26 @@ def read_rounds(
     connection: sqlite3.Connection, trial: int | None = None, agent: str | None = None
 ) -> list[StoredRound]:
     """Stored rounds in order, of one trial and agent or of all."""
+    return _rounds(_round_columns(connection, trial, agent))
+
+
+Columns = dict[str, list[Any]]
+"""Rounds by the fields of `StoredRound`, a list each: what holds of all rounds is seen fast there."""
+
+
+def _rounds(columns: Columns) -> list[StoredRound]:
+    return [StoredRound(*row) for row in zip(*columns.values(), strict=True)]
+
+
+def _round_columns(
+    connection: sqlite3.Connection, trial: int | None = None, agent: str | None = None
+) -> Columns:
     where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
-    found = rows(connection, "rounds", f"{where} ORDER BY trial, agent, round", values)
-    columns = dict(zip(ROUND_COLUMNS, zip(*found, strict=True), strict=False))
-    if not columns:
-        return []
+    columns = by_column(connection, "rounds", f"{where} ORDER BY trial, agent, round", values)
     for name in JSON_COLUMNS:
         # One text for the whole column is parsed several times faster than a text a row.
         columns[name] = json.loads(f"[{','.join(text or 'null' for text in columns[name])}]")
-    return [StoredRound(*row) for row in zip(*columns.values(), strict=True)]
+    return columns
 
 
 def read_recommendations(connection: sqlite3.Connection) -> list[Advice]:
@@ -94,17 +104,13 @@ class Contents(NamedTuple):
     recommendations: list[Advice]
 
 
-def read_all(connection: sqlite3.Connection) -> Contents:
-    """All that a sound study holds; sqlite3.Error or ValueError where it is not."""
+def read_all(connection: sqlite3.Connection) -> tuple[Contents, Columns]:
+    """All that a sound study holds, its rounds also by columns; sqlite3.Error or ValueError if it is not."""
     if dict(rows(connection, "meta")) != dict(rows(connection, "meta_copy")):
         raise DamagedRow("the facts about the study are not those of their copy")
-    return Contents(
-        read_meta(connection),
-        read_runs(connection),
-        read_worlds(connection),
-        read_rounds(connection),
-        read_recommendations(connection),
-    )
+    meta, runs, worlds = read_meta(connection), read_runs(connection), read_worlds(connection)
+    columns = _round_columns(connection)
+    return Contents(meta, runs, worlds, _rounds(columns), read_recommendations(connection)), columns
 
 
 class Salvage(NamedTuple):

@@ -291,6 +291,8 @@ class Facts(NamedTuple):
         `composition` where it is not linear.
     outcome_range : list of J pairs, or None
         What a group's outcomes cannot lie below or above, None for no limit.
+    group_sense : {"minimize", "maximize"}, or None
+        What is to be done with the groups' outcomes, where the objective is another's than the environment's.
     """
 
     name: str
@@ -308,6 +310,7 @@ class Facts(NamedTuple):
     space: dict[str, Any] | None = None
     composition: dict[str, Any] | None = None
     outcome_range: list[list[float | None]] | None = None
+    group_sense: Literal["minimize", "maximize"] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -326,6 +329,7 @@ class Facts(NamedTuple):
             current_policy=None if current is None else space.resolve(np.asarray(current)[None])[0].tolist(),
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
+            group_sense=getattr(environment, "group_sense", None),
         )
 
     @classmethod

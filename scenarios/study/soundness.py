@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
 
 from policyloop.messages import on_one_line
 from scenarios.declaration.schema import Scenario
 from scenarios.study.checksums import UNREADABLE, rows
 from scenarios.study.file import damage
-from scenarios.study.reading import Contents, read_all
-from scenarios.study.records import ALL_TRIALS, NOTHING, Advice, Facts, StoredRound
+from scenarios.study.reading import Columns, Contents, read_all
+from scenarios.study.records import ALL_TRIALS, NOTHING, Advice, Facts, Numbers, StoredRound
 from simulators.contract.levers import OneOf
 
 
@@ -20,7 +24,7 @@ def examine(connection: sqlite3.Connection) -> tuple[str, Contents | None]:
     if found := damage(connection):
         return found, None
     try:
-        contents = read_all(connection)
+        contents, columns = read_all(connection)
     except (*UNREADABLE, ValueError) as error:
         return on_one_line(error), None
     if "scenario" not in contents.meta:  # a run was stopped before it began
@@ -28,7 +32,7 @@ def examine(connection: sqlite3.Connection) -> tuple[str, Contents | None]:
     try:
         scenario = Scenario.model_validate(contents.meta["scenario"])
         facts = Facts.stored(contents.meta["environment"])
-        return Rules(scenario, facts).fault(contents), contents
+        return Rules(scenario, facts).fault(contents, columns), contents
     except (ValueError, TypeError, KeyError) as error:
         return f"what is stored of its scenario cannot be read: {on_one_line(error)}", contents
 
@@ -49,6 +53,33 @@ def first_gap(rounds: set[int], batch: int) -> int | None:
     return min(set(range(1, whole + 1)) - rounds, default=None)
 
 
+def whole_trials(columns: Columns) -> dict[tuple[int, str], int] | None:
+    """How many rounds each (trial, agent) has, where they are 1..n of each, in order; None where not."""
+    trials, agents, rounds = columns["trial"], columns["agent"], columns["round"]
+    found: dict[tuple[int, str], int] = {}
+    start = 0
+    while start < len(rounds):
+        key = trials[start], agents[start]
+        end = bisect_right(range(len(rounds)), key, start, key=lambda i: (trials[i], agents[i]))
+        count = end - start
+        if (
+            key in found
+            or not trials[start:end].count(key[0]) == agents[start:end].count(key[1]) == count
+            or rounds[start:end] != list(range(1, count + 1))
+        ):
+            return None
+        found[key], start = count, end
+    return found
+
+
+def _numbers(lists: Iterable[list[Any]]) -> bool:
+    """Whether lists hold finite numbers alone; False, too, where their sum is none."""
+    try:
+        return math.isfinite(sum(chain.from_iterable(lists)))
+    except TypeError:
+        return False
+
+
 class Rules:
     """What a study's rounds and recommendations must be, by its scenario and the facts of its environment."""
 
@@ -59,53 +90,58 @@ class Rules:
         self._entries, self._groups, self._finite = len(facts.labels), len(facts.groups), facts.finite
         self._named = [(i, len(one.names)) for i, one in enumerate(facts.kinds) if isinstance(one, OneOf)]
 
-    def fault(self, contents: Contents) -> str:
+    def fault(self, contents: Contents, columns: Columns) -> str:
         """The first thing that is not as it must be, "" where all is."""
-        seen: dict[tuple[int, str], set[int]] = defaultdict(set)
-        if not self._plainly_sound(contents.rounds):
+        stored = whole_trials(columns)
+        if stored is None or not self._plainly_sound(columns, stored):
             for one in contents.rounds:
                 if found := self.round_fault(one):
                     return f"trial {one.trial}, {one.agent}, round {one.round}: {found}"
-        for one in contents.rounds:
-            seen[one[:2]].add(one[2])
+        if stored is None:
+            seen: dict[tuple[int, str], set[int]] = defaultdict(set)
+            for one in contents.rounds:
+                seen[one[:2]].add(one[2])
+            for (trial, agent), rounds in seen.items():
+                if missing := first_gap(rounds, self._batch):
+                    return f"trial {trial}, {agent}: round {missing} is missing, and later ones are there"
+            stored = {key: len(rounds) for key, rounds in seen.items()}
         # A repair may have found rounds without their world, which the next run learns again.
         lost = contents.meta.get("repaired", {}).get("worlds", [])
-        for (trial, agent), rounds in seen.items():
-            if missing := first_gap(rounds, self._batch):
-                return f"trial {trial}, {agent}: round {missing} is missing, and later ones are there"
+        for trial, _ in stored:
             if not {str(trial), ALL_TRIALS} & {*contents.worlds, *lost}:
                 return f"trial {trial}: what was learned of its world before its rounds is missing"
         for advice in contents.recommendations:
-            stored = len(seen.get((advice.trial, advice.agent), ()))
+            count = stored.get((advice.trial, advice.agent), 0)
             if found := self.advice_fault(advice):
                 return f"trial {advice.trial}, {advice.agent}: {found}"
-            if stored < advice.rounds:
+            if count < advice.rounds:
                 return (
                     f"trial {advice.trial}, {advice.agent}: recommended after {advice.rounds} rounds, but "
-                    f"{stored} are stored"
+                    f"{count} are stored"
                 )
         return ""
 
-    def _plainly_sound(self, rounds: list[StoredRound]) -> bool:
+    def _plainly_sound(self, columns: Columns, stored: dict[tuple[int, str], int]) -> bool:
         """Whether no round can have a fault, seen column by column, which is fast; False decides nothing."""
-        if not rounds:
-            return True
-        column = dict(zip(StoredRound._fields, zip(*rounds, strict=True), strict=True))
-        missing = zip(column["status"], [one.count(None) for one in column["outcomes"]], strict=True)
+        outcomes, noise, status = columns["outcomes"], columns["noise_variance"], columns["status"]
         return (
-            set(column["agent"]) <= self._labels
-            and 1 <= min(column["trial"]) <= max(column["trial"]) <= self._trials
-            and 1 <= min(column["round"]) <= max(column["round"]) <= self._rounds
+            all(self._belongs(trial, agent, count) for (trial, agent), count in stored.items())
             and not self._named
-            and set(map(len, column["policy"])) == {self._entries}
-            and not any(None in policy for policy in column["policy"])
-            and all(map(math.isfinite, map(sum, column["policy"])))
-            and {row is not None for row in column["row"]} == {self._finite}
-            and set(map(len, column["outcomes"])) == {self._groups}
-            and {len(one) for one in column["noise_variance"] if one is not None} <= {self._groups}
-            and set(missing) <= {("ok", 0), *[(word, self._groups) for word in NOTHING]}
-            and None not in column["seconds"] + column["step_seconds"]
+            and set(map(len, columns["policy"])) <= {self._entries}
+            and _numbers(columns["policy"])
+            and columns["row"].count(None) == (0 if self._finite else len(columns["row"]))
+            and set(map(len, outcomes)) <= {self._groups}
+            and {len(one) for one in noise if one is not None} <= {self._groups}
+            and self._missing_as_said(outcomes, status)
+            and None not in columns["seconds"]
+            and None not in columns["step_seconds"]
         )
+
+    def _missing_as_said(self, outcomes: list[Numbers], status: list[str]) -> bool:
+        if set(status) <= {"ok"} and _numbers(outcomes):
+            return True
+        missing = zip(status, [one.count(None) for one in outcomes], strict=True)
+        return set(missing) <= {("ok", 0), *[(word, self._groups) for word in NOTHING]}
 
     def round_fault(self, one: StoredRound) -> str:
         """What cannot be of a stored round, "" where all can."""

@@ -55,12 +55,13 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
             f"{scenario.source}: environment.options.data is missing; give --data FILE: {spec.needs_data}"
         )
     try:
-        return asked(scenario, simulators.make(spec.name, **options))
+        made = simulators.make(spec.name, **options)
     except simulators.SimulationError:
         raise
     except (ValueError, TypeError, OSError) as error:
         where = "environment.options" if known else "environment"
         raise UserError(f"{scenario.source}: {where}: {on_one_line(error)}") from error
+    return asked(scenario, made)
 
 
 def build_agent(

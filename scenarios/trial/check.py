@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bridges
 import optimizer
+from optimizer.agents.gp_agent import composed_of
+from optimizer.agents.settings import AgentSettings
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
@@ -72,6 +74,8 @@ def refuse_mistakes(world: World) -> None:
         if spec.name not in optimizer.agent_names() and not is_target(spec.name):
             raise UserError(f"{where}: {unknown_name('agent', spec.name, optimizer.agent_names())}")
         try:
-            build_agent(scenario, spec, environment, world.trial, {})
+            agent = build_agent(scenario, spec, environment, world.trial, {})
+            if agent.beside is not None and scenario.prior.given:  # its prior is of the groups, not there yet
+                composed_of(spec.name, bridges.composition(environment), AgentSettings(limits=agent.beside))
         except (ValueError, TypeError, NotImplementedError) as error:
             raise UserError(f"{where} ({spec.name}): {on_one_line(error)}") from error

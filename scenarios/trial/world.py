@@ -129,7 +129,7 @@ class World:
                 family=prior.family,
                 samples=prior.samples,
                 restarts=prior.restarts,
-                seed=bridges.seed_sequence(scenario.seed, self._seeded, "samples"),
+                seed=bridges.seed_sequence(scenario.seed, self.trial if scenario.apart else 0, "samples"),
                 mean_from=prior_means(scenario, environment),
                 steps=steps,
             )
@@ -219,12 +219,15 @@ class Worlds:
 
     def of(self, trial: int) -> World:
         """The world of a trial; made, unless it is the last one."""
-        if self._last is None or self._last.key != world_key(self._scenario, trial):
+        seed = world_seed(
+            self._scenario, trial
+        )  # None: one world, though trials may learn priors of their own
+        if self._last is None or world_seed(self._scenario, self._last.trial) != seed:
             self._last = None  # two may not fit
             self._last = World.of(self._scenario, trial)
         return replace(self._last, trial=trial)
 
 
 def world_key(scenario: Scenario, trial: int) -> str:
-    """The key under which the world of a trial is stored."""
-    return str(trial) if scenario.environment.new_world_each_trial else ALL_TRIALS
+    """The key under which what is learned of a trial's world is stored."""
+    return str(trial) if scenario.apart else ALL_TRIALS

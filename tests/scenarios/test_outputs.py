@@ -1,6 +1,7 @@
 """Output files are whole or not there, whatever happens while they are written."""
 
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -97,24 +98,40 @@ def study(tmp_path_factory):
     return folder / "s.sqlite"
 
 
+SIZES = (100, 2000, 20_000)
+
 # Files that Python opens to write end after so many bytes; those of SQLite, which reads the study, do not.
 SMALL_DISK = """
-import resource, sys
-size = int(sys.argv.pop(1))
+import os, resource, sys
+from policyloop.__main__ import main
+MOST = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 def small(event, arguments):
     if event == "open" and str(arguments[1])[:1] in "wxa":
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, MOST))
 sys.addaudithook(small)
-from policyloop.__main__ import main
-main()
+for size in SIZES:
+    os.mkdir(f"../{size}")
+    os.chdir(f"../{size}")
+    code = 0
+    try:
+        main()
+    except SystemExit as ending:
+        code = ending.code
+    print(f"exit code {code}", file=sys.stderr, flush=True)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST, MOST))
 """
 
 
-def on_a_disk_of(size, cwd, *arguments):
-    """A command that may write files of so many bytes."""
-    command = [sys.executable, "-c", SMALL_DISK, str(size), *map(str, arguments)]
+def on_small_disks(folder, *arguments):
+    """A command, once for each of the sizes that its files may have: exit codes and standard errors."""
+    (folder / "begin").mkdir()
+    command = [sys.executable, "-c", SMALL_DISK.replace("SIZES", str(SIZES)), *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder / "begin", env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = re.split(r"^exit code (\d)\n", done.stderr, flags=re.MULTILINE)
+    assert len(told) == 2 * len(SIZES) + 1 and told[-1] == ""
+    return zip(SIZES, map(int, told[1::2]), told[:-1:2], strict=True)
 
 
 COMMANDS = {
@@ -125,20 +142,19 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("size", [100, 2000, 20_000])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_full_disk_is_one_line_and_leaves_whole_files_alone(study, tmp_path, name, size):
+def test_a_full_disk_is_one_line_and_leaves_whole_files_alone(study, tmp_path, name):
     arguments = [study if word == "STUDY" else word for word in COMMANDS[name]]
-    done = on_a_disk_of(size, tmp_path, *arguments)
-    if done.returncode == 0:
-        assert size > 100
-        return
-    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-    assert "cannot be written (" in done.stderr and "File too large)" in done.stderr
-    for path in tmp_path.rglob("*"):
-        if path.is_file():
-            whole(path)
-    assert name != "new" or not (tmp_path / "my-clinics").exists()
+    for size, code, error in on_small_disks(tmp_path, *arguments):
+        if code == 0:
+            assert size > 100
+            continue
+        assert code == 2 and error.count("\n") == 1, error
+        assert "cannot be written (" in error and "File too large)" in error
+        assert name != "new" or not (tmp_path / str(size) / "my-clinics").exists()
+        for path in (tmp_path / str(size)).rglob("*"):
+            if path.is_file():
+                whole(path)
 
 
 def whole(path):

@@ -24,7 +24,10 @@ def bench():
     return module
 
 
-@pytest.mark.parametrize(("kind", "count"), [("scenarios", 1000), ("stations", 300)])
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("scenarios", 1000), ("stations", 100), pytest.param("stations", 300, marks=pytest.mark.slow)],
+)
 def test_odd_files_are_read_or_refused_in_one_line(bench, tmp_path, kind, count):
     found, first = bench.fuzz(kind, count, 10**6, tmp_path)
     assert set(found) == {"read", "refused"} and min(found.values()) > count / 20, first

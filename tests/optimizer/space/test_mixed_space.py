@@ -1,5 +1,6 @@
 """Spaces with whole numbers and categories: only policies on the grid, within limits, all of them found."""
 
+import functools
 import itertools
 import pickle
 
@@ -42,6 +43,7 @@ def spent_mixed():
     return space([0, 0, 0], [20, 10, 10], [1, 0, 0], LinearConstraint(np.ones(3), 17.3, 17.3))
 
 
+@functools.cache  # dear to make, and never changed
 def rare():
     """Of 50^6 points few meet the equation: found by linear programs and moves."""
     return space([0] * 6, [50] * 6, [1] * 6, LinearConstraint([2.0, 3, 5, 7, 2, 3], 101, 101))

@@ -188,10 +188,10 @@ def test_a_table_shows_text_as_it_is(capsys):
 
 
 LOCALES = [
-    {"LC_ALL": "C"},
+    pytest.param({"LC_ALL": "C"}, marks=pytest.mark.slow),
     {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-    {"PYTHONIOENCODING": "ascii"},
-    {"PYTHONIOENCODING": "cp1252"},
+    pytest.param({"PYTHONIOENCODING": "ascii"}, marks=pytest.mark.slow),
+    pytest.param({"PYTHONIOENCODING": "cp1252"}, marks=pytest.mark.slow),
     {"PYTHONIOENCODING": "latin-1:strict"},
 ]
 

@@ -14,6 +14,7 @@ import simulators
 from scenarios import UserError, load, run
 from scenarios.commands import trust
 from scenarios.declaration.code import code_of, is_own
+from scenarios.declaration.schema import Scenario
 from scenarios.results.bounds import study_bounds
 from scenarios.study.checksums import seal_all
 from scenarios.study.stored_environment import StoredEnvironment, facts_of
@@ -227,3 +228,41 @@ def test_weights_and_what_is_added_to_them_are_stored_apart(monkeypatch):
         type(environment), "weights", staticmethod(lambda policies: np.tile([2.0, -3.0], (len(policies), 1)))
     )
     assert facts_of(environment).composition == {"weights": [2.0, -3.0], "offset": 7.0}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"of": "command", "vary": {"a": [1]}, "options": {"command": ["touch", "X"]}},
+        {"of": "command", "vary": {"command": [["touch", "X"], ["true"]]}},
+        {
+            "of": "ensemble",
+            "vary": {"a": [1]},
+            "options": {"of": "command", "vary": {"command": [["touch"]]}},
+        },
+        {
+            "of": "ensemble",
+            "vary": {"of": ["flu-ode", "command"]},
+            "options": {"options": {"command": ["X"]}},
+        },
+        {"of": "my_model.py:Clinics", "vary": {"a": [1]}},
+    ],
+)
+def test_what_an_ensemble_is_made_of_is_code_however_deep(options):
+    scenario = Scenario.of(
+        {
+            "name": "s",
+            "rounds": 1,
+            "trials": 1,
+            "agents": ["random"],
+            "environment": {"name": "ensemble", "options": options},
+        },
+        "s.toml",
+    )
+    assert code_of(scenario)
+
+
+def test_an_ensemble_of_our_own_is_no_code():
+    table = {"name": "ensemble", "options": {"of": "flu-ode", "vary": {"r0": [1.3, 1.6]}}}
+    data = {"name": "s", "rounds": 1, "trials": 1, "agents": ["random"], "environment": table}
+    assert code_of(Scenario.of(data, "s.toml")) == []

@@ -17,7 +17,7 @@ from scenarios.reproduction.run import reproduce
 from scenarios.reproduction.settings import FIGURES, Settings, paper, quick, resolve
 from scenarios.running.progress import Progress
 
-TINY = Settings(quick=True, draws=3, runs=3, observations=4, samples=20, flu_groups=(5,), trials=3, rounds=6)
+TINY = Settings(quick=True, draws=5, runs=5, observations=4, samples=20, flu_groups=(5,), trials=5, rounds=6)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_claims_are_what_the_stored_numbers_say(made):
 
 def test_the_regression_figure_shows_the_studys_averages(made):
     setting = regressions.setting_of("rbf", TINY)
-    found = regression_study(setting, runs=3)
+    found = regression_study(setting, runs=TINY.runs)
     numbers = pd.read_csv(made.path / "figure-2a.csv").set_index(["groups", "observations"])
     for i, J in enumerate((3, 5, 7, 10)):
         ratio = found.decomposed[i].mean(axis=1) / found.entire[i].mean(axis=1)

@@ -61,7 +61,8 @@ def test_fewer_than_five_trials_have_no_interval(told):
 def test_five_trials_have_intervals_and_it_is_said_how_they_are_made(told):
     study, text = told(environment="secret", trials=5, samples=10)
     assert "mean and 95 % interval" in text and "[" in comparison(text)
-    assert "Intervals: Student's t over trials; of the gain, by bootstrap over trials." in text
+    assert "Intervals: Student's t over trials, of regrets" not in text
+    assert "Intervals: Student's t over trials; of the gain, Fieller's." in text
     assert "too few" not in text
     gain = compare(study)["uniform"]["gain_over_gp_ucb_percent"]
     assert gain["low"] <= gain["mean"] <= gain["high"]

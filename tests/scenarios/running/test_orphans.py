@@ -17,7 +17,6 @@ from scenarios.trial.step_process import StepProcesses
 WORLD = """
 import os, re, subprocess, sys, time
 from pathlib import Path
-from bridges import FunctionEnvironment
 
 def tell():
     with open(Path(__file__).with_name("pids"), "a") as file:
@@ -93,13 +92,13 @@ def zombie(pid):
 @pytest.mark.parametrize(
     ("step", "jobs", "limit"),
     [
-        ("program", 1, ""),
+        pytest.param("program", 1, "", marks=pytest.mark.slow),
         ("program", 2, ""),
         ("waits", 1, ""),
-        ("waits", 2, ""),
+        pytest.param("waits", 2, "", marks=pytest.mark.slow),
         ("waits", 1, "step_seconds = 1000.0"),
         ("keeps_python_to_itself", 2, ""),
-        ("keeps_python_to_itself", 1, "step_seconds = 1000.0"),
+        pytest.param("keeps_python_to_itself", 1, "step_seconds = 1000.0", marks=pytest.mark.slow),
     ],
 )
 def test_a_killed_run_leaves_no_process_and_may_be_resumed_at_once(step, jobs, limit, scenario, tmp_path):

@@ -13,7 +13,7 @@ from studies import assert_same, valley_study
 from scenarios import UserError, load, run
 from scenarios.study.checksums import seal_all
 from scenarios.study.repairing import repair
-from scenarios.study.soundness import first_gap
+from scenarios.study.soundness import first_gap, whole_trials
 from scenarios.study.study import Study
 
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bench_damage.py"))
@@ -127,3 +127,22 @@ def test_nothing_of_a_damaged_file_is_read_that_was_not_written(tmp_path):
 )
 def test_of_the_last_batch_any_round_may_be_missing_and_of_those_before_none(rounds, batch, gap):
     assert first_gap(rounds, batch) == gap
+
+
+@pytest.mark.parametrize(
+    ("rows", "whole"),
+    [
+        ("", {}),
+        ("1a1 1a2 1b1 2a1 2a2", {(1, "a"): 2, (1, "b"): 1, (2, "a"): 2}),
+        ("1a1 1a3", None),
+        ("1a2 1a3", None),
+        ("1a1 1a1", None),
+        ("1a1 1b1 1a2", None),
+        ("1b1 1a2", None),
+        ("2a1 1a2", None),
+    ],
+)
+def test_trials_are_whole_whose_rounds_stand_in_order_without_a_gap(rows, whole):
+    found = [(int(row[0]), row[1], int(row[2])) for row in rows.split()]
+    columns = {name: [row[i] for row in found] for i, name in enumerate(("trial", "agent", "round"))}
+    assert whole_trials(columns) == whole

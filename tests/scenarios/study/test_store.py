@@ -11,7 +11,7 @@ from studies import a_round, valley_study
 
 from scenarios import UserError
 from scenarios.study.reading import read_rounds, read_worlds
-from scenarios.study.store import Store
+from scenarios.study.store import Store, WriterLock
 from scenarios.study.study import Study
 
 
@@ -36,7 +36,8 @@ def test_a_round_is_never_overwritten(tmp_path):
         assert len(read_rounds(store.read())) == 1
 
 
-def test_a_second_writer_is_refused_and_a_reader_is_not(study):
+def test_a_second_writer_is_refused_and_a_reader_is_not(study, monkeypatch):
+    monkeypatch.setattr(WriterLock, "PATIENCE", 0.1)
     with Store(study.path, resume=True):
         for choice in ({"resume": True}, {"force": True}):
             with pytest.raises(UserError, match="another policyloop is writing"):

@@ -16,7 +16,7 @@ from studies import assert_same, start
 from scenarios import UserError, load, run
 from scenarios.study import file
 from scenarios.study.checksums import seal_all
-from scenarios.study.store import Store
+from scenarios.study.store import Store, WriterLock
 from scenarios.study.study import Study
 
 ROOT = Path(__file__).parents[3]
@@ -199,7 +199,8 @@ def test_a_store_that_another_program_keeps_is_refused_in_words(
     assert_same(Study(half), whole)
 
 
-def test_a_second_run_is_refused_while_the_first_one_writes(faulty, policyloop, tmp_path):
+def test_a_second_run_is_refused_while_the_first_one_writes(faulty, policyloop, tmp_path, monkeypatch):
+    monkeypatch.setattr(WriterLock, "PATIENCE", 0.1)
     path, out = faulty(rounds=20_000, options="pause = 0.05"), tmp_path / "s.sqlite"
     process = start("run", path, "--out", out)
     try:

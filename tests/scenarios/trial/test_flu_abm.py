@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from scipy import stats
 
 import bridges
 import simulators
@@ -54,8 +53,7 @@ def test_agents_are_compared_by_paired_differences(study):
     frame, table = study.to_dataframe(), compare(study)
     totals = frame.groupby(["agent", "trial"])["objective"].sum().unstack()
     difference = (totals.loc["current"] - totals.loc["gp-ucb"]).to_numpy()
-    low, high = stats.ttest_1samp(difference, 0).confidence_interval(0.95)
-    expected = {"mean": difference.mean(), "low": low, "high": high}
+    expected = {"mean": difference.mean(), "low": None, "high": None}  # of two trials
     assert table["current"]["difference_from_gp_ucb"] == pytest.approx(expected)
     again = {(one.agent, one.trial): np.mean(one.held_out.objective) for one in study.recommendations()}
     apart = [again["current", trial] - again["gp-ucb", trial] for trial in (1, 2)]

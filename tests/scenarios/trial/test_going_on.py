@@ -96,7 +96,9 @@ def test_a_policy_that_is_not_the_one_asked_for_is_named_and_refused(scenario, t
         ({"files": {"/data/gone.csv": "0" * 64}}, "/data/gone.csv is gone"),
     ],
 )
-def test_what_has_changed_is_named_and_refused_unless_accepted(change, words, scenario, tmp_path, policyloop):
+def test_what_has_changed_is_named_and_refused_unless_accepted(change, words, tmp_path, policyloop):
+    scenario = tmp_path / "learning.toml"
+    scenario.write_text(LEARNING.format(batch=1).replace('"d-gpucb", "gp-ucb", "d-ts", ', '"gp-ucb", '))
     path = run(load(scenario, {"rounds": 4}), out=tmp_path / "s.sqlite").path
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         stored = json.loads(connection.execute("SELECT inputs FROM runs").fetchone()[0])

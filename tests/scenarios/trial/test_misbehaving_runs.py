@@ -114,8 +114,19 @@ COMPOSITIONS = {
 }
 
 
-@pytest.mark.parametrize("samples", [0, 20])
-@pytest.mark.parametrize("kind", COMPOSITIONS)
+@pytest.mark.parametrize(
+    ("kind", "samples"),
+    [
+        ("raises", 0),
+        pytest.param("raises", 20, marks=pytest.mark.slow),
+        pytest.param("exits", 0, marks=pytest.mark.slow),
+        ("exits", 20),
+        ("overflows", 0),
+        ("overflows", 20),
+        ("weights", 0),
+        pytest.param("weights", 20, marks=pytest.mark.slow),
+    ],
+)
 def test_a_composition_that_fails_costs_its_rounds_and_a_run_can_go_on(bad, kind, samples):
     folder = bad(more=COMPOSITIONS[kind], samples=samples)
     scenario = load(folder / "bad.toml")
@@ -151,8 +162,8 @@ def test_expected_that_fails_costs_the_regret_of_its_rounds(bad, caplog):
         ("pass", "os.chdir('/')"),
         ("sys.stdout.close(); sys.stderr.close()", ""),
         ("os.close(1); os.close(2)", ""),
-        ("pass", "sys.stdout.close(); sys.stderr.close()"),
-        ("sys.stdout = sys.stderr = None", ""),
+        pytest.param("pass", "sys.stdout.close(); sys.stderr.close()", marks=pytest.mark.slow),
+        pytest.param("sys.stdout = sys.stderr = None", "", marks=pytest.mark.slow),
     ],
 )
 def test_a_relative_study_and_the_output_do_not_depend_on_the_model(bad, act, at_import):

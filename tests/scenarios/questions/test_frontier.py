@@ -1,0 +1,96 @@
+"""The frontier has the policies that no other beats in all objectives."""
+
+import json
+
+import numpy as np
+import pytest
+
+import scenarios
+from scenarios.questions.frontier import knee, nondominated, simplex
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """One trial of d-ei on two groups (x - 0.2)^2 + 1 and (x - 0.8)^2 + 1."""
+    folder = tmp_path_factory.mktemp("frontier")
+    (folder / "s.toml").write_text(
+        'name = "s"\nrounds = 14\ntrials = 1\nseed = 4\nagents = ["d-ei"]\n[environment]\nname = "valley"\n'
+        "[prior]\nsamples = 0\n"
+    )
+    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
+
+
+def test_rows_that_others_reach_and_exceed_are_dominated():
+    values = np.array([[1, 5], [2, 4], [2, 3], [3, 3], [0, 5], [3, 3]])
+    by_hand = [
+        not any((other >= one).all() and (other > one).any() for other in values.tolist() and values)
+        for one in values
+    ]
+    assert nondominated(values).tolist() == by_hand == [True, True, False, True, False, True]
+
+
+def test_the_knee_is_furthest_above_the_line_through_the_ends():
+    x = np.linspace(0, 1, 21)
+    circle = np.stack([x, np.sqrt(1 - x**2)], axis=1)
+    assert circle[knee(circle), 0] == pytest.approx(np.sqrt(0.5), abs=0.03)
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_weights_lie_on_the_simplex_and_differ(objectives):
+    weights = simplex(objectives, 16)
+    assert weights.shape == (16, objectives) and (weights > 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert len(np.unique(weights.round(9), axis=0)) == 16
+
+
+def test_the_frontier_between_two_groups_lies_between_their_optima(study):
+    (found,) = scenarios.frontier(study, ["left", "right"])
+    points = [one for one in found.points if one.on_frontier]
+    x = np.array([one.policy["x"] for one in points])
+    assert x.min() == pytest.approx(0.2, abs=0.06) and x.max() == pytest.approx(0.8, abs=0.06)
+    assert len(points) > 8
+    means = np.array([[one.objectives[name].mean for name in ("left", "right")] for one in points])
+    truth = np.stack([(x - 0.2) ** 2 + 1, (x - 0.8) ** 2 + 1], axis=1)
+    np.testing.assert_allclose(means, truth, atol=0.04)
+    assert nondominated(-means).all()
+    (chosen,) = [one for one in points if one.knee]
+    assert chosen.policy["x"] == pytest.approx(0.5, abs=0.05)
+    left = [one.objectives["left"] for one in points]
+    low, high = np.array([one.low for one in left]), np.array([one.high for one in left])
+    assert np.mean((low <= truth[:, 0]) & (truth[:, 0] <= high)) > 0.8
+
+
+def test_limits_and_fixed_levers_hold_on_the_whole_frontier(study):
+    question = scenarios.Question(limits=("left <= 1.1",))
+    (found,) = scenarios.frontier(study, ["total", "right"], question, points=5)
+    assert all(one.probability >= 0.949 for one in found.points if one.on_frontier)
+    assert all((one.policy["x"] - 0.2) ** 2 <= 0.1 + 0.02 for one in found.points)
+    (held,) = scenarios.frontier(study, ["left", "right"], scenarios.Question(fix=("x=0.4",)), points=2)
+    assert [one.policy["x"] for one in held.points if one.on_frontier] == [0.4]
+
+
+def test_the_command_prints_a_table_json_csv_and_a_figure(study, policyloop, tmp_path):
+    words = ["frontier", study.path, "--between", "total", "--and", "worst-group", "--points", 3]
+    code, out, _ = policyloop(*words, "--figure", tmp_path / "f")
+    assert code == 0 and "knee" in out and (tmp_path / "f.svg").is_file()
+    (found,) = json.loads(policyloop(*words, "--format", "json")[1])
+    assert found["objectives"] == ["total", "worst-group"] and found["senses"] == ["minimize", "minimize"]
+    assert policyloop(*words, "--format", "csv")[1].startswith(
+        "world,on_frontier,knee,tried,x_x,total,total_low"
+    )
+    three = policyloop(*words, "--and", "left", "--figure", tmp_path / "three")
+    assert three[0] == 0 and (tmp_path / "three.png").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--between", "total", "--and", "total"], "two or three different ones"),
+        (["--between", "total", "--and", "lft"], "objective 'lft'"),
+        (["--between", "left", "--and", "right", "--limit", "left <= 0.1"], "no policy is known to keep"),
+        (["--between", "left", "--and", "right", "--trial", "9"], "no trial 9"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(study, policyloop, words, said):
+    code, _, err = policyloop("frontier", study.path, "--points", 2, *words)
+    assert code == 2 and said in err and len(err.strip().splitlines()) == 1
