@@ -9,9 +9,11 @@ import pytest
 from shares import NAMES
 
 import scenarios
+import simulators
 from scenarios.questions.question import reweighing
 from scenarios.questions.what_if import what_if
 from scenarios.study.study import Study
+from simulators.contract.outcome_limit import Limit
 
 
 def numbers(value):
@@ -100,3 +102,30 @@ def test_a_program_asks_as_the_command_does(shared):
 def test_a_star_multiplies_today_s_weight_and_an_equals_sign_sets_it():
     changed = reweighing(["70+*3, a*b=5", "x,y=0"], NAMES)
     np.testing.assert_array_equal(changed.of(np.full(4, 2.0)), [6.0, 5.0, 0.0, 2.0])
+
+
+def test_the_study_s_own_probability_is_asked_for_unless_another_is_named(study):
+    tail = '[[limits]]\ngroup = "70+"\nat_most = 0.5\n'
+    made = study(head="limit_probability = 0.7", tail=tail)
+    (answer,) = what_if(made)
+    assert "70 % sure" in answer.question or answer.best.limits[0].limit == "70+ <= 0.5"
+    assert scenarios.questions.framing.of_study(made, scenarios.Question()).probability == 0.7
+    named = scenarios.Question(limit_probability=0.9)
+    assert scenarios.questions.framing.of_study(made, named).probability == 0.9
+
+
+def test_limits_of_the_environment_itself_are_kept_as_data(tmp_path):
+    class Limited(type(simulators.make("valley"))):
+        limits = (Limit({"left": 1.0}, at_most=1.04),)
+
+    simulators.register("limited-valley", Limited)
+    (tmp_path / "s.toml").write_text(
+        'name = "s"\nrounds = 12\ntrials = 1\nagents = ["d-ei"]\n[environment]\nname = "limited-valley"\n'
+        "[prior]\nsamples = 0\n"
+    )
+    study = scenarios.run(scenarios.load(tmp_path / "s.toml"), out=tmp_path / "s.sqlite")
+    assert study.environment.limits == [{"weights": {"left": 1.0}, "at_most": 1.04}]
+    (answer,) = what_if(study)
+    # f = (x - 0.2)^2 + (x - 0.8)^2 + 2 is least at 0.5; left <= 1.04 leaves x <= 0.4.
+    assert answer.best.limits[0].limit == "left <= 1.04" and answer.best.policy["x"] <= 0.4
+    assert answer.best.probability >= 0.949
