@@ -1,13 +1,14 @@
 # make demo      set up everything in .venv and learn a vaccination policy (about two minutes)
 # make test      set up everything in .venv and run the tests, but for those of faults that need long
 # make test-all  run all tests
+# make suite     compare agents on the choosing problems of benchmarks/suite, resumable: about 20 minutes
 # make check     the same tests, lint, types and the import rule
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-all check lint types imports clean
+.PHONY: demo suite test test-all check lint types imports clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -18,6 +19,12 @@ demo: $(VENV)/.installed
 	mkdir -p demo
 	$(BIN)/policyloop run flu --trials 3 --rounds 25 --samples 200 --jobs 2 --out demo/flu.sqlite --force
 	$(BIN)/policyloop plot demo/flu.sqlite --out demo --force
+
+# The whole suite: SUITE='--trials 20 --agents all', about 8 hours on one core without Optuna's GP and BoTorch.
+SUITE ?= --trials 3 --agents random,d-gpucb,d-ei,gp-ucb,ei
+suite: $(VENV)/.installed
+	OMP_NUM_THREADS=1 nice -n 10 $(BIN)/python -m benchmarks.suite.run --folder suite-results $(SUITE)
+	$(BIN)/python -m benchmarks.suite.analyse --folder suite-results
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"

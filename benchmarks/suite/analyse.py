@@ -1,0 +1,132 @@
+"""What a folder of the suite's results says, as Markdown.
+
+    python -m benchmarks.suite.analyse --folder suite-results [--part choosing] [--reference d-gpucb]
+
+Regret is taken as log10 of its multiple of the problem's scale (the median regret of a random policy), simple
+regret not below `FLOOR` of it: below a ten-thousandth, differences are not worth telling, and a regret of
+zero has no logarithm. An agent is compared with the reference in pairs, trial by trial, a problem's mean
+difference first, then the mean over problems. Its interval is a bootstrap clustered by problem: problems are
+drawn again, then trials within each. Of ten problems such an interval is too short (0.89 in place of 0.95 at
+n = 10, `benchmarks/bench_intervals.py`), so Student's t over the problems' means stands beside it. Ranks are
+taken within a trial, over the trials that all agents have.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from benchmarks.suite.optima import CHOOSING, JUDGING, stored
+from benchmarks.suite.run import read
+
+FLOOR = 1e-4
+RESAMPLES = 4000
+
+
+def table(folder, problems, rounds=40):
+    """One row a (problem, agent, trial): log10 of simple and of cumulative regret, and seconds a round."""
+    rows = [row for path in sorted(Path(folder).glob("*--*.csv")) for row in read(path)]
+    frame = pd.DataFrame(rows)
+    if frame.empty:
+        return frame
+    numbers = ["trial", "rounds", "simple_regret", "best_tried", "cumulative_regret", "seconds_a_round"]
+    frame[numbers] = frame[numbers].astype(float)
+    frame = frame[frame["problem"].isin(problems) & (frame["rounds"] == rounds)].copy()
+    scale = frame["problem"].map({name: one["scale"] for name, one in stored().items()})
+    frame["simple"] = np.log10(np.maximum(frame["simple_regret"] / scale, FLOOR))
+    frame["cumulative"] = np.log10(np.maximum(frame["cumulative_regret"] / scale, FLOOR))
+    return frame
+
+
+def differences(frame, agent, reference, measure):
+    """By problem the paired differences of an agent from the reference, one a common trial."""
+    wide = frame.pivot(index=["problem", "trial"], columns="agent", values=measure)
+    if agent not in wide or reference not in wide:
+        return {}
+    apart = (wide[agent] - wide[reference]).dropna()
+    return {name: own.to_numpy() for name, own in apart.groupby(level="problem")}
+
+
+def clustered(by_problem, rng):
+    """The mean over problems' means, and its 95 % bootstrap interval: problems, then trials within each."""
+    groups = list(by_problem.values())
+    mean = np.mean([own.mean() for own in groups])
+    again = np.empty(RESAMPLES)
+    for i in range(RESAMPLES):
+        chosen = rng.integers(len(groups), size=len(groups))
+        again[i] = np.mean([rng.choice(groups[k], len(groups[k])).mean() for k in chosen])
+    return mean, *np.quantile(again, [0.025, 0.975])
+
+
+def over_problems(by_problem):
+    """Student's 95 % interval over the problems' means; nan of one problem."""
+    means = np.array([own.mean() for own in by_problem.values()])
+    if len(means) < 2:
+        return np.nan, np.nan
+    half = stats.t.ppf(0.975, len(means) - 1) * stats.sem(means)
+    return means.mean() - half, means.mean() + half
+
+
+def ranks(frame, agents, measure):
+    """Mean rank within a trial, 1 is best, among agents that are all there; ties share theirs."""
+    wide = frame.pivot(index=["problem", "trial"], columns="agent", values=measure)
+    wide = wide[[one for one in agents if one in wide]].dropna()
+    by_problem = wide.rank(axis=1).groupby(level="problem").mean()
+    return by_problem.mean(), len(wide)
+
+
+def report(frame, reference):
+    """The Markdown tables."""
+    agents = sorted(frame["agent"].unique(), key=lambda one: (one != reference, one))
+    lines = []
+    complete = [one for one in agents if one not in ("optuna-gp", "botorch-ei")]
+    for measure in ("simple", "cumulative"):
+        mean_rank, count = ranks(frame, complete, measure)
+        lines += [
+            f"\n### {measure} regret: log10, minus that of {reference}\n",
+            "| agent | problems | trials | difference | bootstrap by problem | t over problems | "
+            f"mean rank in {count} | seconds a round |",
+            "|---|---|---|---|---|---|---|---|",
+        ]
+        for agent in agents:
+            own = frame[frame["agent"] == agent]
+            seconds = own.groupby("problem")["seconds_a_round"].median().mean()
+            rank = f"{mean_rank[agent]:.2f}" if agent in mean_rank else "-"
+            found = differences(frame, agent, reference, measure)
+            count_trials = sum(len(one) for one in found.values())
+            cells = "reference | | "
+            if agent != reference and found:
+                mean, low, high = clustered(found, np.random.default_rng(0))
+                t_low, t_high = over_problems(found)
+                cells = f"{mean:+.3f} | [{low:+.3f}, {high:+.3f}] | [{t_low:+.3f}, {t_high:+.3f}]"
+            lines.append(f"| {agent} | {len(found)} | {count_trials} | {cells} | {rank} | {seconds:.3f} |")
+    problems = [one for one in (*CHOOSING, *JUDGING) if one in set(frame["problem"])]
+    lines += [
+        "\n### by problem: median simple regret, as a share of a random policy's\n",
+        "| agent | " + " | ".join(problems) + " |",
+        "|---" * (len(problems) + 1) + "|",
+    ]
+    median = (10 ** frame.pivot_table("simple", "agent", "problem", "median")).reindex(columns=problems)
+    for agent in agents:
+        lines.append(f"| {agent} | " + " | ".join(f"{x:.2g}" for x in median.loc[agent]) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", default="suite-results")
+    parser.add_argument("--part", choices=("choosing", "judging"), default="choosing")
+    parser.add_argument("--reference", default="d-gpucb")
+    parser.add_argument("--rounds", type=int, default=40)
+    options = parser.parse_args()
+    part = CHOOSING if options.part == "choosing" else JUDGING
+    frame = table(options.folder, part, options.rounds)
+    if frame.empty:
+        raise SystemExit(f"{options.folder}: holds no result of the part {options.part}")
+    print(report(frame, options.reference))
+
+
+if __name__ == "__main__":
+    main()
