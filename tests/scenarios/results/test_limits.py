@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
+from studies import a_round
 
 from scenarios import load, run
 from scenarios.declaration.schema import Scenario
@@ -132,3 +133,17 @@ def test_a_group_that_no_limit_is_of_may_be_missing_and_no_other(two_limits):
     assert two_limits.kept([1.0, 1.0, None]) is True
     assert two_limits.kept([2.0, None, 1.0]) is None and two_limits.in_words([2.0, None, 1.0]) == "-"
     assert two_limits.kept(None) is None
+
+
+def test_of_a_round_noise_free_outcomes_count_before_observed_ones_and_unknown_rounds_do_not(two_limits):
+    kept, broken, unknown = [1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [None, None, None]
+    rounds = [
+        a_round(outcomes=broken, expected_outcomes=kept),
+        a_round(outcomes=kept, expected_outcomes=broken),
+        a_round(outcomes=kept, expected_outcomes=None),
+        a_round(outcomes=kept, expected_outcomes=None),
+        a_round(outcomes=unknown, expected_outcomes=None),
+    ]
+    assert two_limits.share_broken(rounds) == pytest.approx(1 / 4)
+    assert two_limits.share_broken(rounds[:1]) == 0 and two_limits.share_broken(rounds[1:2]) == 1
+    assert np.isnan(two_limits.share_broken(rounds[4:]))
