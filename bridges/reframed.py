@@ -91,6 +91,10 @@ class ReframedEnvironment(Environment):
         """What else the environment offers, but not its composition's parts where that is another one."""
         if name.startswith("__") or name == "inner":
             raise AttributeError(name)
+        if name == "bounds" and isinstance(self.objective, ReadyComposition):
+            return self.objective.bounds(len(self.groups))
+        if name == "gradient" and isinstance(self.objective, ReadyComposition):
+            return lambda outcomes, policies: self.objective.slopes(outcomes)
         if name in ("gradient", "bounds", "ready") and self.objective is not None:
             return getattr(self.objective, name) if callable(self.objective) else None
         return getattr(self.inner, name)

@@ -43,7 +43,10 @@ LimitsAsked = Annotated[
     ),
 ]
 LimitProbability = Annotated[
-    float, typer.Option(metavar="P", help="The joint probability of keeping all limits.")
+    float | None,
+    typer.Option(
+        metavar="P", help="The joint probability of keeping all limits.", show_default="the study's, 0.95"
+    ),
 ]
 Budget = Annotated[
     float | None, typer.Option(metavar="X", help="Another budget, in the unit of the study's.")
@@ -92,7 +95,7 @@ def what_if(
         ),
     ] = "",
     limits: LimitsAsked = None,
-    limit_probability: LimitProbability = 0.95,
+    limit_probability: LimitProbability = None,
     budget: Budget = None,
     fix: Fixed = None,
     agent: Teacher = None,
@@ -155,7 +158,7 @@ def frontier(
     ],
     weights: Weights = None,
     limits: LimitsAsked = None,
-    limit_probability: LimitProbability = 0.95,
+    limit_probability: LimitProbability = None,
     budget: Budget = None,
     fix: Fixed = None,
     agent: Teacher = None,

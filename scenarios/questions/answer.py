@@ -142,7 +142,7 @@ def answered(study: Study, question: Question, bound: Framed, found: Evidence, a
     today = current_policy(bound.environment)
     ahead, gain = next_simulation(agent, best, advice.policy)
     distance, unsure = extrapolation(agent, advice.policy)
-    kept = best.probability >= question.limit_probability - 1e-3
+    kept = best.probability >= question.probability - 1e-3
     answer = Answer(
         question=question.words,
         world=found.world,
@@ -203,9 +203,9 @@ def _leader(agent: GPAgent, question: Question, tried: Sequence[Any]) -> Any:
     means = np.nan_to_num(model.predict(policies).mean, nan=-np.inf)
     if agent.settings.limits is not None:
         keeps = agent.settings.limits.probability(*model.predict_groups(policies))
-        if keeps.max() < question.limit_probability:
+        if keeps.max() < question.probability:
             return policies[np.argmax(keeps)]
-        means = np.where(keeps >= question.limit_probability, means, -np.inf)
+        means = np.where(keeps >= question.probability, means, -np.inf)
     return policies[np.argmax(means)]
 
 
@@ -245,7 +245,7 @@ def extrapolation(agent: GPAgent, policy: Any) -> tuple[float, float]:
 def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
     """What has to be known to use an answer."""
     lines = []
-    best, asked = answer.best, question.limit_probability
+    best, asked = answer.best, question.probability
     if not answer.kept:
         values = ", ".join(f"{one.mean:.3g} where {one.limit} is asked" for one in best.limits)
         lines.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from bridges.reframed import ReframedEnvironment
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import on_one_line
 from scenarios.declaration.asked import is_ready, limit_of, objective, unit_of
+from scenarios.declaration.schema import LimitSpec
 from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
 from scenarios.study.evidence import refuse_living
@@ -39,6 +40,13 @@ class Framed:
 
     environment: ReframedEnvironment
     within: SearchSpace | None
+
+
+def of_study(study: Study, question: Question) -> Question:
+    """The question, with the probability of keeping limits that the study asked for where it names none."""
+    if question.limit_probability is not None:
+        return question
+    return replace(question, limit_probability=study.scenario.limit_probability)
 
 
 def framed(study: Study, question: Question) -> Framed:
@@ -80,13 +88,15 @@ def _own_objective(study: Study) -> str:
 
 
 def _own_limits(study: Study) -> list[Limit]:
-    """The limits that the study's scenario names."""
-    specs = study.scenario.limits
+    """The limits of the study's environment, and those that its scenario names."""
+    specs, facts = study.scenario.limits, study.environment
+    if facts.limits is not None:
+        specs = [LimitSpec.model_validate(one) for one in facts.limits]
     if any(spec.function is not None for spec in specs):
         raise UserError(
             f"{study.path}: one of its limits is a function, which is code that the study does not hold"
         )
-    return [limit_of(spec, study.environment.groups) for spec in specs]
+    return [limit_of(spec, facts.groups) for spec in specs]
 
 
 def restricted(environment: ReframedEnvironment, question: Question, facts: Facts) -> SearchSpace | None:

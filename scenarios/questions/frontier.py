@@ -30,7 +30,7 @@ from optimizer.composition.linear import BaseComposition
 from optimizer.composition.propagation import credible_interval
 from scenarios.errors import UserError
 from scenarios.questions.answer import Estimate
-from scenarios.questions.framing import Framed, framed
+from scenarios.questions.framing import Framed, framed, of_study
 from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
 from scenarios.study.evidence import evidence
@@ -141,7 +141,7 @@ def frontier(
         Fewer than two objectives, an unknown one, or a study that cannot be asked.
     """
     opened = study if isinstance(study, Study) else Study(study)
-    meant = question or Question()
+    meant = of_study(opened, question or Question())
     if not 2 <= len(between) <= 3 or len(set(between)) < len(between):
         raise UserError(f"objectives {', '.join(between)}: accepted: two or three different ones")
     bounds = [framed(opened, _asking(opened, name, meant)) for name in between]
@@ -177,7 +177,7 @@ def _traced(
     compositions = [bridges.composition(bound.environment) for bound in bounds]
     search = agent.search()
     if search.limits is not None:
-        search = replace(search, level=question.limit_probability)
+        search = replace(search, level=question.probability)
     ends = np.asarray([_best(search, one) for one in compositions])
     values = signed_means(agent, compositions, ends)
     low, high = values.min(axis=0), values.max(axis=0)
@@ -192,11 +192,11 @@ def _traced(
     keeps = np.ones(len(pool))
     if search.limits is not None:
         keeps = search.limits.probability(pool)
-        kept = keeps >= question.limit_probability - 1e-3
+        kept = keeps >= question.probability - 1e-3
         if not kept.any():
             raise UserError(
                 f"{study.path}: no policy is known to keep the limits with probability "
-                f"{question.limit_probability:g}; the nearest does with {keeps.max():.2g}"
+                f"{question.probability:g}; the nearest does with {keeps.max():.2g}"
             )
         pool, means, keeps = pool[kept], means[kept], keeps[kept]
     leading = nondominated(means)

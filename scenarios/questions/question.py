@@ -23,6 +23,10 @@ TOTAL, EVERY = "total", "every"
 """In a limit: the objective as the study composes it, a sum with constant weights; each group by itself."""
 
 
+USUAL = 0.95
+"""The joint probability of keeping limits where neither a question nor its study names one."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked of a study; what is not said is as in the study.
@@ -38,8 +42,8 @@ class Question:
     limits : sequence of str
         Such as `70+ <= 0.02`, `0-4 + 5-19 <= 0.3`, `every <= 0.05` (each group), `total <= 0.4`, or
         `FILE.py:function <= 3`.
-    limit_probability : float, default 0.95
-        The joint probability of keeping all of them.
+    limit_probability : float, optional
+        The joint probability of keeping all of them; the study's unless given.
     budget : float, optional
         Another upper limit in place of the study's, in the unit of the study's one linear constraint.
     fix : sequence of str
@@ -49,13 +53,13 @@ class Question:
     weights: Sequence[str] = ()
     objective: str = ""
     limits: Sequence[str] = ()
-    limit_probability: float = 0.95
+    limit_probability: float | None = None
     budget: float | None = None
     fix: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Check what needs no study."""
-        if not 0 < self.limit_probability < 1:
+        if self.limit_probability is not None and not 0 < self.limit_probability < 1:
             raise UserError(
                 f"limit probability {self.limit_probability}; accepted: a number above 0 and below 1"
             )
@@ -63,14 +67,17 @@ class Question:
             raise UserError(f"budget {self.budget}: accepted: a finite number")
 
     @property
+    def probability(self) -> float:
+        """The joint probability asked for."""
+        return USUAL if self.limit_probability is None else self.limit_probability
+
+    @property
     def words(self) -> str:
         """The question in one line."""
         parts = [f"objective {self.objective}"] if self.objective else []
         parts += [f"weights {', '.join(self.weights)}"] if self.weights else []
         if self.limits:
-            parts.append(
-                f"limits {', '.join(self.limits)} (together {100 * self.limit_probability:g} % sure)"
-            )
+            parts.append(f"limits {', '.join(self.limits)} (together {100 * self.probability:g} % sure)")
         parts += [f"budget {self.budget:g}"] if self.budget is not None else []
         parts += [f"fixed {', '.join(self.fix)}"] if self.fix else []
         return "; ".join(parts) or "as the study asked"

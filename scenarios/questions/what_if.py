@@ -20,7 +20,7 @@ from optimizer.prior.pooling import pooled
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.questions.answer import Answer, answered
-from scenarios.questions.framing import Framed, framed
+from scenarios.questions.framing import Framed, framed, of_study
 from scenarios.questions.question import Question
 from scenarios.study.evidence import Evidence, evidence, stored_learning
 from scenarios.study.study import Study
@@ -77,7 +77,7 @@ def what_if(
     >>> scenarios.what_if("flu.study.sqlite", weights=["70+*10"], budget=0.3)  # doctest: +SKIP
     """
     opened = study if isinstance(study, Study) else Study(study)
-    meant = question or Question(**asked)
+    meant = of_study(opened, question or Question(**asked))
     bound = framed(opened, meant)
     with threadpool_limits(1):
         return [
@@ -100,7 +100,7 @@ def believer(
         "family": scenario.prior.family,
         "seed": bridges.as_int(bridges.seed_sequence(scenario.seed, found.trials[0], "agent")),
         "within": bound.within,
-        "limit_probability": question.limit_probability,
+        "limit_probability": question.probability,
     }
     learned = None
     if scenario.prior.given and not relearn:

@@ -291,6 +291,9 @@ class Facts(NamedTuple):
         `composition` where it is not linear.
     outcome_range : list of J pairs, or None
         What a group's outcomes cannot lie below or above, None for no limit.
+    limits : list of dict, or None
+        The limits on outcomes as `[[limits]]` of a scenario spells them; of a function its name alone. None
+        in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
     """
@@ -310,6 +313,7 @@ class Facts(NamedTuple):
     space: dict[str, Any] | None = None
     composition: dict[str, Any] | None = None
     outcome_range: list[list[float | None]] | None = None
+    limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
 
     @classmethod

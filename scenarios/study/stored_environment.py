@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint
 import bridges
 from scenarios.study.records import Facts
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
+from simulators.contract.outcome_limit import Limit
 from simulators.contract.process_state import kept_process_state
 from simulators.contract.validation import outcome_ranges
 
@@ -33,7 +34,15 @@ def facts_of(environment: Environment) -> Facts:
         space=stored_space(environment.policy_space),
         composition=composition,
         outcome_range=None if ranges is None else [_ends(ends, 2) for ends in ranges],
+        limits=[_limit(one) for one in environment.limits],
     )
+
+
+def _limit(limit: Limit) -> dict[str, Any]:
+    """A limit on outcomes as plain data, without the sides that it has not."""
+    low, high = _ends([limit.at_least, limit.at_most], 2)
+    what = {"weights": dict(limit.weights)} if limit.function is None else {"function": limit.name}
+    return what | {key: end for key, end in (("at_least", low), ("at_most", high)) if end is not None}
 
 
 def stored_space(space: PolicySpace) -> dict[str, Any]:

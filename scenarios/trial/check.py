@@ -56,6 +56,11 @@ def refuse_mistakes(world: World) -> None:
                 f"{scenario.source}: confirm: accepted only without memory, but a policy that is tried again "
                 f"in {environment.name} meets another world"
             )
+    if environment.limits and environment.lives:
+        raise UserError(
+            f"{scenario.source}: limits: accepted only where the world does not live, but what "
+            f"{environment.name} answers changes from round to round"
+        )
     if scenario.continue_from:
         earlier_rounds(scenario, environment, world.trial)
     learns = scenario.prior.given and scenario.prior.source == "samples"

@@ -232,3 +232,14 @@ def test_a_limit_of_a_function_cannot_be_asked_of_a_study(own, policyloop, tmp_p
     assert not (tmp_path / "was-run").exists()
     with pytest.raises(scenarios.UserError):
         scenarios.what_if(out)
+
+
+def test_limits_of_a_world_that_lives_are_refused(tmp_path):
+    path = tmp_path / "live.toml"
+    path.write_text(
+        'name = "live"\nrounds = 3\ntrials = 1\nagents = ["random"]\n'
+        '[[limits]]\ngroup = "wind"\nat_most = 3.0\n'
+        '[environment]\nname = "weather-live"\n[prior]\nsamples = 0\n'
+    )
+    with pytest.raises(scenarios.UserError, match="limits: accepted only where the world does not live"):
+        run(load(path), out=tmp_path / "live.sqlite")
