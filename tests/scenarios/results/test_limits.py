@@ -147,3 +147,16 @@ def test_of_a_round_noise_free_outcomes_count_before_observed_ones_and_unknown_r
     assert two_limits.share_broken(rounds) == pytest.approx(1 / 4)
     assert two_limits.share_broken(rounds[:1]) == 0 and two_limits.share_broken(rounds[1:2]) == 1
     assert np.isnan(two_limits.share_broken(rounds[4:]))
+
+
+def test_only_finished_trials_count(scenario_file, tmp_path):
+    path = scenario_file(TEXT.format(limits=LEFT, environment="valley", trials=2))
+    run(load(path, {"rounds": 2}), out=tmp_path / "s.sqlite")
+    study = run(load(path), out=tmp_path / "s.sqlite", resume=True, share=(1, 2))
+    frame = study.to_dataframe().query("agent == 'random'")
+    shares = by_trial(frame, frame["x_x"] > 0.4)
+    assert len(shares) == 2 and shares[0] != shares[1]
+    finished = frame.groupby("trial").size() == 8
+    assert finished.sum() == 1
+    found = compare(study)["random"]["rounds_that_break_a_limit"]
+    assert found["mean"] == pytest.approx(shares[finished.to_numpy()][0])
