@@ -51,7 +51,7 @@ def test_a_run_ends_with_the_comparison_the_policies_and_the_next_commands(
     assert code == 0
     for words in (
         "cumulative regret",
-        "gain over GP-UCB",
+        "gain, %",
         "reference",
         "Recommended policies",
         "credible",

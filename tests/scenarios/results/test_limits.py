@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
+from studies import a_round
 
 from scenarios import load, run
 from scenarios.declaration.schema import Scenario
@@ -132,3 +133,30 @@ def test_a_group_that_no_limit_is_of_may_be_missing_and_no_other(two_limits):
     assert two_limits.kept([1.0, 1.0, None]) is True
     assert two_limits.kept([2.0, None, 1.0]) is None and two_limits.in_words([2.0, None, 1.0]) == "-"
     assert two_limits.kept(None) is None
+
+
+def test_of_a_round_noise_free_outcomes_count_before_observed_ones_and_unknown_rounds_do_not(two_limits):
+    kept, broken, unknown = [1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [None, None, None]
+    rounds = [
+        a_round(outcomes=broken, expected_outcomes=kept),
+        a_round(outcomes=kept, expected_outcomes=broken),
+        a_round(outcomes=kept, expected_outcomes=None),
+        a_round(outcomes=kept, expected_outcomes=None),
+        a_round(outcomes=unknown, expected_outcomes=None),
+    ]
+    assert two_limits.share_broken(rounds) == pytest.approx(1 / 4)
+    assert two_limits.share_broken(rounds[:1]) == 0 and two_limits.share_broken(rounds[1:2]) == 1
+    assert np.isnan(two_limits.share_broken(rounds[4:]))
+
+
+def test_only_finished_trials_count(scenario_file, tmp_path):
+    path = scenario_file(TEXT.format(limits=LEFT, environment="valley", trials=2))
+    run(load(path, {"rounds": 2}), out=tmp_path / "s.sqlite")
+    study = run(load(path), out=tmp_path / "s.sqlite", resume=True, share=(1, 2))
+    frame = study.to_dataframe().query("agent == 'random'")
+    shares = by_trial(frame, frame["x_x"] > 0.4)
+    assert len(shares) == 2 and shares[0] != shares[1]
+    finished = frame.groupby("trial").size() == 8
+    assert finished.sum() == 1
+    found = compare(study)["random"]["rounds_that_break_a_limit"]
+    assert found["mean"] == pytest.approx(shares[finished.to_numpy()][0])
