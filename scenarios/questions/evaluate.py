@@ -21,6 +21,7 @@ from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
 from scenarios.questions.evaluation import Evaluated, Evaluation, Mean, certainty, mean_of
 from scenarios.questions.policies import CURRENT, policy_of
+from scenarios.results.intervals import FEWEST
 from scenarios.study.records import Facts
 from scenarios.trial.world import World
 from simulators import Environment, Outcomes
@@ -185,8 +186,8 @@ def _summed(
             )
         )
     remarks = [f"{failed.sum()} steps failed; the first: {why}"] if failed.any() else []
-    if by_seed.shape[1] < 2:
-        remarks.append("One seed says nothing of the noise; more --seeds give intervals.")
+    if by_seed.shape[1] < FEWEST:
+        remarks.append(f"Fewer than {FEWEST} seeds are too few for an interval; more --seeds give one.")
     units = dict(zip(facts.groups, facts.group_units, strict=True))
     return Evaluation(
         outcomes.shape[2], [n for n in names if n], facts.objective_unit, facts.sense, units, found, remarks

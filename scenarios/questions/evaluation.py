@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from optimizer.composition.outcome_limits import OutcomeLimits
+from scenarios.results.intervals import mean_and_ends
 from scenarios.study.levers import Entry
 
 DRAWS = 10_000
-CONFIDENCE = 0.95
 
 Array = NDArray[np.float64]
 
@@ -110,11 +109,10 @@ class Evaluation:
 def mean_of(values: Array) -> Mean:
     """Mean with Student's interval, of the values that are there."""
     known = values[np.isfinite(values)]
-    if len(known) < 2:
-        return Mean(float(known.mean()) if len(known) else np.nan, np.nan, np.nan)
-    mean, deviation = float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(known) - 1)) * deviation
-    return Mean(mean, mean - half, mean + half)
+    if not len(known):
+        return Mean(np.nan, np.nan, np.nan)
+    mean, low, high = mean_and_ends(known)
+    return Mean(float(mean), float(low), float(high))
 
 
 def certainty(

@@ -13,7 +13,6 @@ from bridges.reframed import ReframedEnvironment
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import on_one_line
 from scenarios.declaration.asked import is_ready, limit_of, objective, unit_of
-from scenarios.declaration.schema import LimitSpec
 from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
 from scenarios.study.evidence import refuse_living
@@ -89,14 +88,12 @@ def _own_objective(study: Study) -> str:
 
 def _own_limits(study: Study) -> list[Limit]:
     """The limits of the study's environment, and those that its scenario names."""
-    specs, facts = study.scenario.limits, study.environment
-    if facts.limits is not None:
-        specs = [LimitSpec.model_validate(one) for one in facts.limits]
+    specs = study.limits
     if any(spec.function is not None for spec in specs):
         raise UserError(
             f"{study.path}: one of its limits is a function, which is code that the study does not hold"
         )
-    return [limit_of(spec, facts.groups) for spec in specs]
+    return [limit_of(spec, study.environment.groups) for spec in specs]
 
 
 def restricted(environment: ReframedEnvironment, question: Question, facts: Facts) -> SearchSpace | None:

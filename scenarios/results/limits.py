@@ -1,4 +1,4 @@
-"""How often rounds break the limits that a study's scenario names, and whether a recommendation keeps them.
+"""How often rounds break the limits of a study, and whether a recommendation keeps them.
 
 Only limits that are linear: one that is a function is code, and to read a study runs nothing that it names.
 """
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 
 from optimizer.composition.outcome_limits import OutcomeLimits
 from scenarios.declaration.asked import limit_of
-from scenarios.declaration.schema import Scenario
+from scenarios.declaration.schema import LimitSpec
 from scenarios.numbers import significant
 from scenarios.study.records import StoredRound
 from scenarios.study.study import Study
 
 
 class KnownLimits:
-    """The limits of a study's scenario.
+    """Limits that are data.
 
     Parameters
     ----------
-    scenario : Scenario
-        With limits, none of which is a function.
+    limits : sequence of LimitSpec
+        None of which is a function.
     groups : sequence of J str
     """
 
-    def __init__(self, scenario: Scenario, groups: Sequence[str]) -> None:
+    def __init__(self, limits: Sequence[LimitSpec], groups: Sequence[str]) -> None:
         self.each = [
             OutcomeLimits([limit.row(groups)], [limit.at_least], [limit.at_most], names=[limit.text])
-            for limit in (limit_of(spec, groups) for spec in scenario.limits)
+            for limit in (limit_of(spec, groups) for spec in limits)
         ]
         self._used = np.any([limit.A[0] != 0 for limit in self.each], axis=0)
 
@@ -71,13 +71,12 @@ class KnownLimits:
 
 
 def known_limits(study: Study) -> KnownLimits | None:
-    """The limits of a study's scenario; None where it has none, or one is a function."""
-    scenario = study.scenario
-    if not scenario.limits or has_functions(scenario):
+    """The limits of a study; None where it has none, or one is a function."""
+    if not study.limits or has_functions(study):
         return None
-    return KnownLimits(scenario, study.environment.groups)
+    return KnownLimits(study.limits, study.environment.groups)
 
 
-def has_functions(scenario: Scenario) -> bool:
-    """Whether one of the scenario's limits is a function."""
-    return any(spec.function is not None for spec in scenario.limits)
+def has_functions(study: Study) -> bool:
+    """Whether one of the study's limits is a function."""
+    return any(spec.function is not None for spec in study.limits)

@@ -205,12 +205,12 @@ def shares_its_prior(study: Study) -> bool:
 
 
 def _about_limits(study: Study, shown: Sequence[str]) -> list[str]:
-    if not study.scenario.limits:
+    if not study.limits:
         return []
     lines = []
     if "cumulative_regret" in shown:
         lines.append("A round that breaks a limit is charged as the worst policy that keeps all.")
-    if has_functions(study.scenario):
+    if has_functions(study):
         lines.append(
             "A limit is a function, which is code and not run here: rounds that break limits are not counted."
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from policyloop.messages import on_one_line
 from policyloop.plain_text import for_spreadsheet
-from scenarios.declaration.schema import Scenario
+from scenarios.declaration.schema import LimitSpec, Scenario
 from scenarios.errors import UserError
 from scenarios.outputs import whole_file
 from scenarios.study.checksums import UNREADABLE
@@ -105,6 +105,14 @@ class Study:
     def environment(self) -> Facts:
         """What has to be known of the environment: labels, units, groups, sense and more."""
         return Facts.stored(self.meta["environment"])
+
+    @property
+    def limits(self) -> list[LimitSpec]:
+        """The limits on outcomes: its environment's own, and those that its scenario names."""
+        stored = self.environment.limits
+        if stored is None:  # the study is from before they were stored
+            return self.scenario.limits
+        return [LimitSpec.model_validate(one) for one in stored]
 
     @property
     def failures(self) -> list[StoredRound]:

@@ -119,7 +119,7 @@ def two_limits():
             {"weights": {"a": 1.0, "b": 2.0}, "at_least": 1.0, "at_most": 4.0},
         ],
     }
-    return KnownLimits(Scenario.model_validate(spec), ["a", "b", "c"])
+    return KnownLimits(Scenario.model_validate(spec).limits, ["a", "b", "c"])
 
 
 def test_all_limits_are_to_be_kept_and_those_broken_are_named(two_limits):
