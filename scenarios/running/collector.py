@@ -74,7 +74,7 @@ class Collector:
         self._listener: Listener | None = None
         if host is not None:
             _allow_connections()
-            self._listener = Listener((host, 0), backlog=128) if host else Listener(backlog=128)
+            self._listener = _listener(host)
             self._acceptor = threading.Thread(target=self._accept, name="study-acceptor", daemon=True)
             self._acceptor.start()
         self._writer = threading.Thread(target=self._write, name="study-writer", daemon=True)
@@ -226,6 +226,16 @@ class Collector:
         signal.raise_signal(signal.SIGINT)  # the main thread waits for workers; it must stop them
         for owner in set(self._owners.values()):  # who ignores it, in the background, sees them end
             _cut(owner)
+
+
+def _listener(host: str) -> Listener:
+    """A socket on an address, or on this machine alone."""
+    if host:
+        return Listener((host, 0), backlog=128)
+    try:
+        return Listener(backlog=128)
+    except OSError:  # the name of the temporary folder is longer than that of a socket may be
+        return Listener(("127.0.0.1", 0), backlog=128)
 
 
 def _allow_connections() -> None:

@@ -13,6 +13,7 @@ from studies import a_round
 
 from scenarios.running.collector import Collector
 from scenarios.study.store import Store
+from scenarios.study.study import Study
 from scenarios.trial.sink import DriverGone, WorkerSink
 
 ROOT = Path(__file__).parents[3]
@@ -105,6 +106,7 @@ import os, resource, sys, time
 from pathlib import Path
 from scenarios.running.collector import Collector
 from scenarios.study.store import Store
+from scenarios.study.study import Study
 from scenarios.trial.sink import WorkerSink
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, int(sys.argv[2])))
@@ -138,3 +140,29 @@ def test_as_many_workers_as_the_system_permits_are_let_in_and_no_more(most, word
         start_new_session=True,
     )
     assert done.stdout.startswith(words), done.stderr
+
+
+def test_a_temporary_folder_with_a_long_name_leaves_workers_a_way(flu_file, tmp_path):
+    """A socket's name has room for some hundred characters."""
+    temporary = tmp_path / ("long" * 30)
+    temporary.mkdir()
+    words = ["run", flu_file, "--out", tmp_path / "s.sqlite", "--jobs", "2", "--trust", "--quiet"]
+    ended = subprocess.run(
+        [sys.executable, "-c", "from scenarios.cli import main; main()", *map(str, words)],
+        env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert len(Study(tmp_path / "s.sqlite").rounds()) == 4
+
+
+@pytest.fixture
+def flu_file(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(
+        'name = "small"\nrounds = 2\ntrials = 2\nagents = ["random"]\n[environment]\nname = "flu-ode"\n'
+        "options = { days = 40 }\n[prior]\nsamples = 0\n"
+    )
+    return path
