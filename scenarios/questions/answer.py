@@ -15,7 +15,7 @@ from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
-from scenarios.study.evidence import Evidence
+from scenarios.study.evidence import Evidence, forgotten
 from scenarios.study.levers import Entry, shown
 from scenarios.study.study import Study
 
@@ -249,9 +249,9 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
     if not answer.kept:
         values = ", ".join(f"{one.mean:.3g} where {one.limit} is asked" for one in best.limits)
         lines.append(
-            f"No policy is known to keep the limits with probability {asked:g}: the nearest, "
-            f"{', '.join(f'{label} {shown(entry)}' for label, entry in best.policy.items())}, does with "
-            f"{best.probability:.2g} (predicted: {values})."
+            f"No policy is known to keep the limits with probability {asked:g}: the nearest by its "
+            f"prediction, {', '.join(f'{label} {shown(entry)}' for label, entry in best.policy.items())}, "
+            f"does with {best.probability:.3g} (predicted: {values})."
         )
     if best.tried == 0 and answer.distance > FAR:
         lines.append(
@@ -279,6 +279,11 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
     ]
     if silent:
         lines.append(f"Seldom observed: {', '.join(silent)}.")
+    if forgotten(study):
+        lines.append(
+            f"Its agents began with the rounds of {study.scenario.continue_from}, which is gone or has "
+            "changed: they are not used."
+        )
     if study.damage:
         lines.append(f"The study is damaged ({study.damage}): what could be read of it was used.")
     return lines

@@ -28,6 +28,7 @@ from simulators import Environment, Outcomes
 from simulators.contract.observed import checked
 
 MOST_WORLDS = 1000
+MOST_SEEDS = 100_000
 
 Array = NDArray[np.float64]
 
@@ -65,8 +66,10 @@ def evaluate(
     UserError
         A policy that the environment cannot try, an unknown option, fewer than one seed or policy.
     """
-    if seeds < 1:
-        raise UserError(f"seeds = {seeds}; accepted: a whole number, 1 or more")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise UserError(f"seeds = {seeds}; accepted: a whole number from 1 to {MOST_SEEDS:,}")
+    if jobs < 1:
+        raise UserError(f"jobs = {jobs}; accepted: a whole number, 1 or more")
     if not policies:
         raise UserError(f"no policy to evaluate; give --policy {CURRENT}, say, or --policy 0.5,0.5")
     variants = list(_variants(scenario, worlds))
@@ -186,6 +189,11 @@ def _summed(
             )
         )
     remarks = [f"{failed.sum()} steps failed; the first: {why}"] if failed.any() else []
+    if len(found) > 1 and all(one.difference.high - one.difference.low < 1e-9 for one in found[1:]):
+        remarks.append(
+            "Differences vary by nothing over seeds: the simulator adds the same noise to every policy, so "
+            "they are exact, however small."
+        )
     if by_seed.shape[1] < FEWEST:
         remarks.append(f"Fewer than {FEWEST} seeds are too few for an interval; more --seeds give one.")
     units = dict(zip(facts.groups, facts.group_units, strict=True))

@@ -65,8 +65,8 @@ def framed(study: Study, question: Question) -> Framed:
     asked = reweighing(question.weights, facts.groups) if question.weights else other
     if facts.composition is None and (asked is None or question.weights):
         raise UserError(
-            f"{study.path}: its objective is code, or no sum, which the study does not hold; give "
-            "--objective worst-group, or another one"
+            f"{study.path}: the objective of its environment is no sum of groups with known weights, which "
+            "is all that a study holds of it; what-if can ask for --objective worst-group, or another one"
         )
     constant = own.constant_terms
     sums = None

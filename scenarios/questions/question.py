@@ -23,6 +23,8 @@ TOTAL, EVERY = "total", "every"
 """In a limit: the objective as the study composes it, a sum with constant weights; each group by itself."""
 
 
+HEAVIEST = 1e100
+"""More would overflow where weights are squared."""
 USUAL = 0.95
 """The joint probability of keeping limits where neither a question nor its study names one."""
 
@@ -86,12 +88,18 @@ class Question:
 def reweighing(texts: Sequence[str], groups: Sequence[str]) -> Reweighing:
     """What `--weights` says: each text has one or more of `GROUP*2` and `GROUP=2`, parted by commas."""
     factors, fixed = np.ones(len(groups)), np.full(len(groups), np.nan)
+    seen: set[str] = set()
     for given in texts:
         for part in _parts(given, groups):
             name, sign, text = _change(part, groups)
             value = number(f"weights {part!r}", text)
-            if value < 0:
-                raise UserError(f"weights {part!r}: {value:g} is negative; accepted: a number, 0 or more")
+            if not 0 <= value <= HEAVIEST:
+                raise UserError(
+                    f"weights {part!r}: {value:g}; accepted: no negative number, and none above {HEAVIEST:g}"
+                )
+            if name in seen:
+                raise UserError(f"weights: {name} is named twice")
+            seen.add(name)
             (factors if sign == "*" else fixed)[list(groups).index(name)] = value
     return Reweighing(factors, fixed)
 
@@ -204,6 +212,8 @@ def fixed(texts: Sequence[str], facts: Facts) -> dict[int, float]:
             names = unknown_name("lever", label, facts.labels)
             raise UserError(f"fix {text!r}: {names if sign else 'accepted: LEVER=VALUE'}")
         place = facts.labels.index(label)
+        if place in found:
+            raise UserError(f"fix: {label} is named twice")
         lever = None if facts.levers is None else facts.kinds[place]
         if isinstance(lever, OneOf):
             if value not in lever.names:

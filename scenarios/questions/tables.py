@@ -43,9 +43,9 @@ def print_answer(answer: Answer, console: Console) -> None:
         title_justify="left",
         title_style="bold",
     )
-    table.add_column("", no_wrap=True)
+    table.add_column("", overflow="fold")
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", overflow="fold")
     for label in answer.best.policy:
         table.add_row(label, *(shown(one.policy[label]) for one in columns.values()))
     table.add_row("simulated", *(_times(one.tried) for one in columns.values()))
@@ -62,6 +62,8 @@ def print_answer(answer: Answer, console: Console) -> None:
     if len(answer.best.limits) > 1:
         table.add_row("P(all limits)", *(significant(one.probability, 3) for one in columns.values()))
     console.print(table)
+    if not answer.kept:  # the caller tells why, in a line of its own
+        return
     following = ", ".join(f"{label} {shown(entry)}" for label, entry in answer.next_policy.items())
     console.print(
         f"Next simulation: {following}; expected improvement {significant(answer.expected_improvement, 2)}"
@@ -160,7 +162,8 @@ def print_frontier(frontier: Frontier, console: Console) -> None:
     """Print the policies on a frontier, ordered by the first objective."""
     world = "" if frontier.world == ALL_TRIALS else f", trial {frontier.world}"
     table = Table(
-        title=f"No policy is better in {' and '.join(frontier.objectives)}{world}; {frontier.question}\n"
+        title=f"Policies that no other beats in all of {', '.join(frontier.objectives)}{world}; "
+        f"{frontier.question}\n"
         "predictions with 95 % credible intervals",
         title_justify="left",
         title_style="bold",

@@ -38,6 +38,8 @@ class Limit:
         """Check that it limits something."""
         if bool(self.weights) == (self.function is not None):
             raise ValueError("a limit needs weights of groups, or a function, and not both")
+        if self.weights and not any(self.weights.values()):
+            raise ValueError("a limit needs a weight other than 0")
         for what, end in (("at_least", self.at_least), ("at_most", self.at_most)):
             if math.isnan(end):
                 raise ValueError(f"{what} = nan; accepted: a number")

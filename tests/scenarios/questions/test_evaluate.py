@@ -120,3 +120,9 @@ def test_it_prints_a_table_csv_and_a_figure(valley, policyloop, tmp_path):
 def test_bad_input_is_one_line_and_exit_code_2(valley, policyloop, words, said):
     code, _, err = policyloop("evaluate", valley, *words)
     assert code == 2 and said in err and len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["--jobs", 0], ["--seeds", 10**21], ["--seeds", 10**8]])
+def test_more_than_can_be_done_is_refused_at_once(valley, policyloop, words):
+    code, _, err = policyloop("evaluate", valley, "--policy", "0.5", *words)
+    assert code == 2 and "accepted: a whole number" in err and len(err.strip().splitlines()) == 1

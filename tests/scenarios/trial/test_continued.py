@@ -6,6 +6,7 @@ from studies import assert_same
 
 import scenarios
 from optimizer.agents.gp_agent import GPAgent
+from scenarios.study.evidence import evidence, forgotten
 from scenarios.trial.world import World
 
 TEXT = """
@@ -102,3 +103,12 @@ def test_the_command_line_takes_the_study(first, tmp_path, policyloop):
     assert scenarios.Study(tmp_path / "second.sqlite").scenario.continue_from == str(first.path)
     code, _, err = policyloop(*words, "--force", "--continue-from", tmp_path / "none.sqlite")
     assert code == 2 and "none.sqlite" in err and len(err.strip().splitlines()) == 1
+
+
+def test_a_question_is_answered_with_the_rounds_continued_from(first, tmp_path):
+    asked = f'continue_from = "{first.path}"'
+    study = scenarios.run(declared(tmp_path, "second", asked, rounds=2), out=tmp_path / "second.sqlite")
+    (answer,) = scenarios.what_if(study, weights=["right=3"])
+    assert answer.rounds == 2 * 7 + 2 * 2 and answer.best.policy["x"] == pytest.approx(0.65, abs=0.03)
+    first.path.rename(tmp_path / "gone.sqlite")
+    assert forgotten(study) and len(evidence(study)[0].rounds) == 4
