@@ -23,13 +23,13 @@ from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
 from optimizer.agents.belief import Belief, hallucinate
 from optimizer.agents.history import Told
-from optimizer.agents.recommending import recommended, within
+from optimizer.agents.recommending import objective_interval, recommended
 from optimizer.agents.settings import AgentSettings
 from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
-from optimizer.composition.propagation import Sampled, credible_interval
+from optimizer.composition.propagation import Sampled
 from optimizer.posterior.inputs import as_observations
 from optimizer.prior.learned import Learned
 from optimizer.space.finite_space import FiniteSpace
@@ -330,16 +330,9 @@ class GPAgent(Agent):
                 ends if self._ranges is None else (np.clip(end, *self._ranges.T) for end in ends)
             )
             groups = {"group_means": mean_, "group_low": low_, "group_high": high_}
-        mean, variance = model.predict(at)
-        middle = self.composition.sign * float(mean[0])
-        if isinstance(self.composition, GeneralComposition):
-            middle, low, high = credible_interval(self.composition, means, variances, at, self._ranges)
-        else:
-            half_width = CREDIBLE * float(np.sqrt(variance[0]))
-            low, high = middle - half_width, middle + half_width
-            if self._ranges is not None:
-                least, most = within(self._composed, self._ranges, at)
-                middle, low, high = (float(np.clip(end, least, most)) for end in (middle, low, high))
+        middle, low, high = objective_interval(
+            self.composition, means, variances, at, self._ranges, self._composed
+        )
         tried = sum(np.array_equal(policy, one) for one in self.observed)
         return Recommendation(
             policy, middle, low, high, tried=tried, best_observed=best, best_observed_value=value, **groups

@@ -21,8 +21,9 @@ from optimizer.acquisition.search import Search, posterior_means
 from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.belief import Belief
 from optimizer.arrays import Array, Policies
+from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
-from optimizer.composition.propagation import standard_normal_points
+from optimizer.composition.propagation import credible_interval, standard_normal_points
 from optimizer.posterior.cholesky import safe_cholesky
 from optimizer.posterior.inputs import prior_mean_at, stated_or_own, with_least
 
@@ -221,6 +222,33 @@ def left_out_errors(belief: Belief) -> list[Array]:
         residual = Y[known, j] - prior_mean_at(prior.means[j], policies[known])
         errors.append(inverse @ residual / np.sqrt(np.diag(inverse)))
     return errors
+
+
+def objective_interval(
+    composition: BaseComposition,
+    means: Array,
+    variances: Array,
+    policies: Policies,
+    ranges: Array | None = None,
+    of_groups: BaseComposition | None = None,
+) -> tuple[float, float, float]:
+    """Mean, low and high of the objective at one policy, in its own sign: 95 % credible.
+
+    Of what a composition makes of independent means and variances (1, J). Where the groups have ranges
+    (J, 2) the interval ends with what they let the objective be; `of_groups` composes them, if that is
+    another one.
+    """
+    if isinstance(composition, GeneralComposition):
+        return credible_interval(composition, means, variances, policies, ranges)
+    mean, variance = composition.moments(means, variances, policies)
+    middle = composition.sign * float(mean[0])
+    half_width = CREDIBLE * float(np.sqrt(variance[0]))
+    low, high = middle - half_width, middle + half_width
+    if ranges is None:
+        return middle, low, high
+    least, most = within(of_groups or composition, ranges, policies)
+    middle, low, high = (float(np.clip(end, least, most)) for end in (middle, low, high))
+    return middle, low, high
 
 
 def within(composition: BaseComposition, ranges: Array, policies: Policies) -> tuple[float, float]:

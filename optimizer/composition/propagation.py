@@ -74,8 +74,8 @@ class Propagation(ABC):
         """Gradient (n, d) of a value, from its slopes in `posterior`; `chain` leads through the groups."""
 
 
-class _AtTheMean(Propagation):
-    """The mean of the objective is g at the groups' means: what "bound" and "delta" share."""
+class _ByMoments(Propagation):
+    """Acquisitions read moments: a gradient leads through the slopes of both."""
 
     @abstractmethod
     def moment_slopes(
@@ -95,6 +95,10 @@ class _AtTheMean(Propagation):
         """Through the mean and the variance."""
         mean, variance = self.moment_slopes(composition, means, variances, policies)
         return slopes.mean[:, None] * chain(mean) + slopes.variance[:, None] * chain(variance)
+
+
+class _AtTheMean(_ByMoments):
+    """The mean of the objective is g at the groups' means: what "bound" and "delta" share."""
 
     def _mean_slopes(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Array
@@ -172,7 +176,7 @@ class Delta(_AtTheMean):
         return mean, GroupSlopes(in_means, mean.means**2, in_policies)
 
 
-class Closed(Propagation):
+class Closed(_ByMoments):
     """The closed form of a ready-made g that jumps, whose samples have no slopes."""
 
     def moments(
@@ -181,25 +185,15 @@ class Closed(Propagation):
         """Those of the composition."""
         return composition.moments(means, variances, policies)
 
-    def gradient(
-        self,
-        composition: BaseComposition,
-        means: Array,
-        variances: Array,
-        policies: Array,
-        slopes: Moments,
-        chain: Callable[[GroupSlopes], Array],
-    ) -> Array:
-        """Through the mean and the variance."""
+    def moment_slopes(
+        self, composition: BaseComposition, means: Array, variances: Array, policies: Array
+    ) -> tuple[GroupSlopes, GroupSlopes]:
+        """Those of the ready-made g, which does not depend on the policy."""
         mean, variance = composition.ready.moment_slopes(means, variances)  # type: ignore[attr-defined]
-        signed = composition.sign * slopes.mean[:, None]
-        still = np.zeros_like(policies)
-        return chain(
-            GroupSlopes(
-                signed * mean.mean + slopes.variance[:, None] * variance.mean,
-                signed * mean.variance + slopes.variance[:, None] * variance.variance,
-                still,
-            )
+        sign, still = composition.sign, np.zeros_like(policies)
+        return (
+            GroupSlopes(sign * mean.mean, sign * mean.variance, still),
+            GroupSlopes(variance.mean, variance.variance, still),
         )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,17 +66,3 @@ def failures(study: Study) -> int:
         tell(line)
     # In a world that lives, a sensor that falls silent is no fault of the simulator.
     return SIMULATOR if lines and not study.environment.lives else 0
-
-
-@contextmanager
-def counted(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how many of all are done, on a terminal; the context's value is told of them."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    shown = Progress(
-        *columns, console=plain_console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    )
-    with shown:
-        task = shown.add_task(what, total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +17,9 @@ from scenarios.commands.console import (
     Debug,
     Force,
     Jobs,
+    Quiet,
     StudyFile,
     console,
-    counted,
     say,
     tell,
 )
@@ -25,6 +27,8 @@ from scenarios.commands.trust import Trust, refuse_strange_code
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from scenarios.questions.question import Question
 
 Weights = Annotated[
     list[str] | None,
@@ -70,8 +74,6 @@ OneTrial = Annotated[
 Relearn = Annotated[
     bool, typer.Option("--relearn", help="Learn the kernels anew from these rounds together.")
 ]
-
-
 Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as well: FILE.png and FILE.svg.")]
 
 
@@ -81,6 +83,9 @@ class AnswerFormat(enum.StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+
+
+Format = Annotated[AnswerFormat, typer.Option(help="What to print.")]
 
 
 def what_if(
@@ -101,7 +106,7 @@ def what_if(
     agent: Teacher = None,
     trial: OneTrial = None,
     relearn: Relearn = False,
-    format: Annotated[AnswerFormat, typer.Option(help="What to print.")] = AnswerFormat.table,
+    format: Format = AnswerFormat.table,
     debug: Debug = False,
 ) -> int:
     """Ask a study another question, without a simulation: other weights, objective, limits, budget.
@@ -119,17 +124,9 @@ def what_if(
       policyloop what-if flu.study.sqlite --limit '70+ <= 0.02' --fix '0-19=0.5'
     """
     from scenarios.questions import tables
-    from scenarios.questions.question import Question
     from scenarios.questions.what_if import what_if as ask
 
-    question = Question(
-        weights=tuple(weights or ()),
-        objective=objective,
-        limits=tuple(limits or ()),
-        limit_probability=limit_probability,
-        budget=budget,
-        fix=tuple(fix or ()),
-    )
+    question = _question(weights, limits, limit_probability, budget, fix, objective)
     answers = ask(study, question, agent=agent, trial=trial, relearn=relearn, say=tell)
     if format is AnswerFormat.table:
         tables.print_answers(answers, console())
@@ -165,8 +162,9 @@ def frontier(
     trial: OneTrial = None,
     relearn: Relearn = False,
     points: Annotated[int, typer.Option(min=2, max=500, help="How finely it is traced.")] = 16,
-    format: Annotated[AnswerFormat, typer.Option(help="What to print.")] = AnswerFormat.table,
+    format: Format = AnswerFormat.table,
     figure: Figure = None,
+    quiet: Quiet = False,
     force: Force = False,
     debug: Debug = False,
 ) -> None:
@@ -183,17 +181,10 @@ def frontier(
     """
     from scenarios.questions import tables
     from scenarios.questions.frontier import frontier as trace
-    from scenarios.questions.question import Question
 
     _check_figure(figure, force)
-    question = Question(
-        weights=tuple(weights or ()),
-        limits=tuple(limits or ()),
-        limit_probability=limit_probability,
-        budget=budget,
-        fix=tuple(fix or ()),
-    )
-    with counted("tracing the frontier") as seen:
+    question = _question(weights, limits, limit_probability, budget, fix)
+    with _counted("tracing the frontier", quiet) as seen:
         found = trace(
             study,
             [between, *others],
@@ -218,6 +209,29 @@ def frontier(
 
         for path in draw(found[0], figure):
             tell(f"wrote {path}")
+
+
+def _question(
+    weights: list[str] | None,
+    limits: list[str] | None,
+    limit_probability: float | None,
+    budget: float | None,
+    fix: list[str] | None,
+    objective: str = "",
+) -> Question:
+    from scenarios.questions.question import Question
+
+    asked = tuple(weights or ()), objective, tuple(limits or ()), limit_probability, budget, tuple(fix or ())
+    return Question(*asked)
+
+
+@contextmanager
+def _counted(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show how many of all are done; the context's value is told of them."""
+    from scenarios.running.progress import choose
+
+    with choose(quiet).stage(what) as say:
+        yield lambda done, total: say(f"{done} of {total}")
 
 
 def _say_csv(frame: pd.DataFrame) -> None:
@@ -263,8 +277,9 @@ def evaluate(
         ),
     ] = None,
     jobs: Jobs = 1,
-    format: Annotated[AnswerFormat, typer.Option(help="What to print.")] = AnswerFormat.table,
+    format: Format = AnswerFormat.table,
     figure: Figure = None,
+    quiet: Quiet = False,
     trust: Trust = False,
     force: Force = False,
     debug: Debug = False,
@@ -284,12 +299,11 @@ def evaluate(
     from scenarios.declaration.catalogue import load
     from scenarios.questions import tables
     from scenarios.questions.evaluate import evaluate as simulate
-    from scenarios.questions.evaluation import rows
 
     declared = load(scenario)
     refuse_strange_code(declared, trust)
     _check_figure(figure, force)
-    with counted("simulating") as seen:
+    with _counted("simulating", quiet) as seen:
         found = simulate(declared, policy, seeds=seeds, worlds=worlds or (), jobs=jobs, seen=seen)
     if format is AnswerFormat.table:
         tables.print_evaluation(found, console())
@@ -298,7 +312,7 @@ def evaluate(
     else:
         import pandas as pd
 
-        _say_csv(pd.DataFrame(rows(found)))
+        _say_csv(pd.DataFrame(tables.evaluation_rows(found)))
     if figure is not None:
         from scenarios.figures.evaluation import draw
 

@@ -55,7 +55,7 @@ def objective(
         if not is_target(text):
             known = unknown_name("objective", name, [WEIGHTED_SUM, *READY])
             raise UserError(f"objective {text!r}: {known}, or FILE.py:g")
-        return _function("objective", text)
+        return function("objective", text)
     if len(set(group_units)) > 1:
         raise UserError(
             f"objective {text!r}: its groups have different units ({', '.join(group_units)}) and cannot be "
@@ -72,14 +72,15 @@ def objective(
         raise UserError(f"objective {text!r}: {error}") from error
 
 
-def _function(what: str, target: str) -> Function:
+def function(what: str, target: str) -> Function:
+    """The function that a target names, or UserError."""
     try:
-        function = load_target(target)
+        found = load_target(target)
     except ValueError as error:
         raise UserError(f"{what}: {on_one_line(error)}") from error
-    if not callable(function):
-        raise UserError(f"{what} {target!r} is no function")
-    return function  # type: ignore[no-any-return]
+    if not callable(found):
+        raise UserError(f"{what}: {target!r} is no function")
+    return found  # type: ignore[no-any-return]
 
 
 def number(what: str, text: str) -> float:
@@ -97,7 +98,7 @@ def unit_of(text: str, group_units: Sequence[str]) -> str | None:
     """The unit of an objective; None where it is that of the weighted sum."""
     if text in ("", WEIGHTED_SUM):
         return None
-    if text.startswith("count"):
+    if text.partition(":")[0] == "count":
         return "groups"
     return group_units[0] if len(set(group_units)) == 1 else ""
 
@@ -136,8 +137,8 @@ def limit_of(spec: LimitSpec, groups: Sequence[str]) -> Limit:
     high = math.inf if spec.at_most is None else spec.at_most
     try:
         if spec.function is not None:
-            function = _function("limit", spec.function)
-            return Limit({}, low, high, function, spec.function.rpartition(":")[2])
+            name = spec.function.rpartition(":")[2]
+            return Limit({}, low, high, function("limit", spec.function), name)
         limit = Limit({spec.group: 1.0} if spec.group is not None else spec.weights, low, high)
         limit.row(groups)
         return limit

@@ -83,11 +83,11 @@ def _each(value: Any) -> Iterator[Any]:
 
 def data_of(scenario: Scenario) -> dict[str, str]:
     """SHA-256 of every file that the options of a scenario name, by path; of a folder, of all its files."""
-    found = _files(scenario.continue_from) if scenario.continue_from else {}
+    found = files_named(scenario.continue_from) if scenario.continue_from else {}
     for options in _options(scenario):
         # Where a program runs, its own results come and go.
         for text in _texts({key: value for key, value in options.items() if key != "folder"}):
-            found |= _files(text)
+            found |= files_named(text)
     return found
 
 
@@ -122,7 +122,9 @@ def _started(name: str, options: Mapping[str, Any]) -> Code:
     folder = options.get("folder")
     files: dict[str, str] = {}
     for text in _texts({key: value for key, value in options.items() if key != "folder"}):
-        files |= _files(text) or (_files(str(Path(folder, text))) if isinstance(folder, str) else {})
+        files |= files_named(text) or (
+            files_named(str(Path(folder, text))) if isinstance(folder, str) else {}
+        )
     return Code(f"{name}: {words}" if words else name, files)
 
 
@@ -155,7 +157,7 @@ def python_files(path: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     if any(path.is_relative_to(folder) for folder in INSTALLED):
-        return _files(str(path))
+        return files_named(str(path))
     waiting = [path]
     while waiting:
         one = waiting.pop()
@@ -204,7 +206,7 @@ def _module_file(module: str) -> Path | None:
     return None
 
 
-def _files(text: str) -> dict[str, str]:
+def files_named(text: str) -> dict[str, str]:
     """SHA-256 by path of the file that a text names, or of all files of a folder; {} where it names none."""
     try:
         path = Path(text)
@@ -216,7 +218,7 @@ def _files(text: str) -> dict[str, str]:
                 key: value
                 for one in sorted(path.iterdir())
                 if one.is_file()
-                for key, value in _files(str(one)).items()
+                for key, value in files_named(str(one)).items()
             }
     except (OSError, ValueError):  # no name of a file
         pass

@@ -9,7 +9,8 @@ import numpy as np
 
 from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import STYLE, new_figure, save
-from scenarios.questions.evaluation import Evaluation, Mean
+from scenarios.questions.estimate import Estimate
+from scenarios.questions.evaluation import Evaluation
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8B4513", "#4B0082")
 _ACROSS = 3
@@ -18,7 +19,7 @@ _ACROSS = 3
 def draw(evaluation: Evaluation, path: Path) -> list[Path]:
     """Draw an evaluation: a panel for the objective and one a group, a point with its interval a policy."""
     ranked = evaluation.ranking
-    panels: list[tuple[str, str, list[Mean]]] = [
+    panels: list[tuple[str, str, list[Estimate]]] = [
         ("objective", evaluation.unit, [one.objective for one in ranked])
     ]
     for group, unit in evaluation.group_units.items():

@@ -13,9 +13,10 @@ from optimizer.acquisition.improvement import ExpectedImprovement
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
+from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
-from scenarios.study.evidence import Evidence, forgotten
+from scenarios.study.evidence import Evidence
 from scenarios.study.levers import Entry, shown
 from scenarios.study.study import Study
 
@@ -25,15 +26,6 @@ FAR, UNSURE = 0.2, 0.5
 group is less known than this, as a share of its deviation before any round: the answer says so."""
 PAYS = 0.01
 """Expected improvement, as a share of the objective, from which more rounds are said to pay."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A predicted value with its 95 % credible interval."""
-
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -279,7 +271,7 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
     ]
     if silent:
         lines.append(f"Seldom observed: {', '.join(silent)}.")
-    if forgotten(study):
+    if found.forgotten:
         lines.append(
             f"Its agents began with the rounds of {study.scenario.continue_from}, which is gone or has "
             "changed: they are not used."

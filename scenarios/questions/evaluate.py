@@ -19,13 +19,13 @@ import bridges
 from policyloop.messages import failure
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
-from scenarios.questions.evaluation import Evaluated, Evaluation, Mean, certainty, mean_of
+from scenarios.questions.estimate import Estimate
+from scenarios.questions.evaluation import Evaluated, Evaluation, certainty, mean_of
 from scenarios.questions.policies import CURRENT, policy_of
 from scenarios.results.intervals import FEWEST
 from scenarios.study.records import Facts
 from scenarios.trial.world import World
-from simulators import Environment, Outcomes
-from simulators.contract.observed import checked
+from simulators import Environment, Outcomes, SimulationError
 
 MOST_WORLDS = 1000
 MOST_SEEDS = 100_000
@@ -81,42 +81,41 @@ def evaluate(
     total = len(made) * len(chosen) * seeds
     J = len(first.groups)
     outcomes = np.full((len(chosen), len(made), seeds, J), np.nan)
+    objective = np.full((len(chosen), len(made), seeds), np.nan)
     failed, why = np.zeros(len(chosen), dtype=int), ""
     done = 0
     for w, world in enumerate(made):
         pairs = [(p, s) for s in range(seeds) for p in range(len(chosen))]
-        for which, got in _steps(world, [(_seed(scenario, s), chosen[p]) for p, s in pairs], jobs):
-            p, s = pairs[which]
-            done += 1
-            seen(done, total)
-            if isinstance(got, Exception):
-                failed[p] += 1
-                why = why or f"policy {policies[p]}, seed {_seed(scenario, s)}: {failure(got)}"
-            else:
-                outcomes[p, w, s] = got.values
-    return _summed(made, variants, policies, chosen, outcomes, failed, why)
+        environment = world.fresh()
+        with world.steps(1 if environment.has_memory else jobs) as steps:
+            asked = [(_seed(scenario, s), chosen[p]) for p, s in pairs]
+            for taken in (steps or bridges.OneByOne(environment)).take(asked):
+                p, s = pairs[taken.which]
+                done += 1
+                seen(done, total)
+                got = _judged(world.environment, taken.outcomes, chosen[p])
+                if isinstance(got, Exception):
+                    failed[p] += 1
+                    why = why or f"policy {policies[p]}, seed {_seed(scenario, s)}: {failure(got)}"
+                else:
+                    outcomes[p, w, s], objective[p, w, s] = got
+    return _summed(made, variants, policies, chosen, outcomes, objective, failed, why)
 
 
 def _seed(scenario: Scenario, number: int) -> int:
     return bridges.as_int(bridges.seed_sequence(scenario.seed, 0, "evaluate", number))
 
 
-def _steps(
-    world: World, asked: Sequence[tuple[int, Any]], jobs: int
-) -> Iterator[tuple[int, Outcomes | Exception]]:
-    """The steps of one world, as they end."""
-    environment = world.fresh()
-    children = 1 if environment.has_memory else jobs
-    with world.steps(children) as steps:
-        taken = (steps or bridges.OneByOne(environment)).take(asked)
-        for one in taken:
-            got = one.outcomes
-            if isinstance(got, Outcomes):
-                try:
-                    got = checked(got, environment.groups, environment.outcome_range)
-                except ValueError as error:
-                    got = error
-            yield one.which, got
+def _judged(
+    environment: Environment, outcomes: Outcomes | Exception, policy: Any
+) -> tuple[Array, float] | Exception:
+    """What a step observed, and its objective; or why it failed, a composition that fails included."""
+    if isinstance(outcomes, Exception):
+        return outcomes
+    try:
+        return outcomes.values, bridges.composed(environment, outcomes.values, policy)
+    except SimulationError as error:
+        return error
 
 
 def _variants(scenario: Scenario, worlds: Sequence[str]) -> Iterator[tuple[str, Scenario]]:
@@ -151,20 +150,12 @@ def _summed(
     texts: Sequence[str],
     chosen: Sequence[Any],
     outcomes: Array,
+    objective: Array,
     failed: NDArray[np.int_],
     why: str,
 ) -> Evaluation:
-    """The evaluation of outcomes (P, W, S, J)."""
+    """The evaluation of outcomes (P, W, S, J) and objectives (P, W, S)."""
     environment = made[0].environment
-    objective = np.stack(
-        [
-            [
-                [_composed(world.environment, values, policy) for values in outcomes[p, w]]
-                for w, world in enumerate(made)
-            ]
-            for p, policy in enumerate(chosen)
-        ]
-    )
     # Worlds weigh alike, and share their seeds: a seed's value is the mean over worlds.
     by_seed, group_by_seed = objective.mean(axis=1), outcomes.mean(axis=1)
     limits = bridges.outcome_limits(environment)
@@ -202,9 +193,5 @@ def _summed(
     )
 
 
-def _composed(environment: Environment, values: Array, policy: Any) -> float:
-    return bridges.composed(environment, values, policy)
-
-
-def _by_group(groups: Sequence[str], values: Array) -> dict[str, Mean]:
+def _by_group(groups: Sequence[str], values: Array) -> dict[str, Estimate]:
     return {name: mean_of(values[:, j]) for j, name in enumerate(groups)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,21 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.composition.outcome_limits import OutcomeLimits
+from scenarios.questions.estimate import Estimate
 from scenarios.results.intervals import mean_and_ends
 from scenarios.study.levers import Entry
 
 DRAWS = 10_000
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean over seeds, with Student's 95 % interval: nan where there are too few."""
-
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -37,16 +28,16 @@ class Evaluated:
         As it was asked for.
     policy : dict
         Entries by label.
-    objective : Mean
-    difference : Mean
+    objective : Estimate
+    difference : Estimate
         The objective minus the first policy's, seed by seed.
     probability_best : float
         That its mean objective is the best of all, among those that keep the limits.
     probability_limits : float
         That its mean outcomes keep all limits; 1 without limits.
-    groups, group_differences : dict of Mean
+    groups, group_differences : dict of Estimate
         By group, the same.
-    worlds : dict of Mean
+    worlds : dict of Estimate
         Its objective by world, where there are several.
     failed : int
         Steps of it that failed.
@@ -54,13 +45,13 @@ class Evaluated:
 
     name: str
     policy: dict[str, Entry]
-    objective: Mean
-    difference: Mean
+    objective: Estimate
+    difference: Estimate
     probability_best: float
     probability_limits: float
-    groups: dict[str, Mean]
-    group_differences: dict[str, Mean]
-    worlds: dict[str, Mean] = field(default_factory=dict)
+    groups: dict[str, Estimate]
+    group_differences: dict[str, Estimate]
+    worlds: dict[str, Estimate] = field(default_factory=dict)
     failed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,13 +97,13 @@ class Evaluation:
         return asdict(self) | {"ranking": [one.name for one in self.ranking]}
 
 
-def mean_of(values: Array) -> Mean:
+def mean_of(values: Array) -> Estimate:
     """Mean with Student's interval, of the values that are there."""
     known = values[np.isfinite(values)]
     if not len(known):
-        return Mean(np.nan, np.nan, np.nan)
+        return Estimate(np.nan, np.nan, np.nan)
     mean, low, high = mean_and_ends(known)
-    return Mean(float(mean), float(low), float(high))
+    return Estimate(float(mean), float(low), float(high))
 
 
 def certainty(
@@ -136,19 +127,3 @@ def certainty(
     leading = worth == worth.max(axis=0)
     best: Array = (leading / leading.sum(axis=0)).mean(axis=1)
     return best, keeps.mean(axis=1)
-
-
-def rows(evaluation: Evaluation) -> list[Mapping[str, Any]]:
-    """One row a policy, for CSV: `policy, x_<label>.., objective, objective_low, .., y_<group>..`."""
-    found: list[Mapping[str, Any]] = []
-    for one in evaluation.policies:
-        row: dict[str, Any] = {"policy": one.name} | {f"x_{k}": entry for k, entry in one.policy.items()}
-        parts = {"objective": one.objective, "difference": one.difference}
-        parts |= {f"y_{group}": mean for group, mean in one.groups.items()}
-        parts |= {f"difference_y_{group}": mean for group, mean in one.group_differences.items()}
-        parts |= {f"objective in {world}": mean for world, mean in one.worlds.items()}
-        for name, mean in parts.items():
-            row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
-        row |= {"probability_best": one.probability_best, "probability_limits": one.probability_limits}
-        found.append(row | {"failed": one.failed})
-    return found

@@ -20,24 +20,20 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 import bridges
-from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.search import Search
-from optimizer.agents.agent import CREDIBLE
 from optimizer.agents.gp_agent import GPAgent
-from optimizer.agents.recommending import best_predicted
+from optimizer.agents.recommending import best_predicted, objective_interval
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition
-from optimizer.composition.propagation import credible_interval
 from scenarios.errors import UserError
-from scenarios.questions.answer import Estimate
+from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed, framed, of_study
-from scenarios.questions.question import Question
+from scenarios.questions.question import TOTAL, Question
 from scenarios.questions.what_if import believer
 from scenarios.study.evidence import evidence
 from scenarios.study.levers import Entry
 from scenarios.study.study import Study
 
-TOTAL = "total"
 POINTS = 16
 """Weights of the scalarisation, besides one for each objective alone."""
 AUGMENTED = 0.05
@@ -160,8 +156,8 @@ def _asking(study: Study, name: str, question: Question) -> Question:
         return question
     if name in groups:
         alone = [f"{group}={float(group == name):g}" for group in groups]
-        return Question(alone, "", question.limits, question.limit_probability, question.budget, question.fix)
-    return Question((), name, question.limits, question.limit_probability, question.budget, question.fix)
+        return replace(question, weights=alone, objective="")
+    return replace(question, weights=(), objective=name)
 
 
 def _traced(
@@ -187,7 +183,7 @@ def _traced(
         seen(done, points)
         found.append(_best(search, chebyshev(compositions, weights, low, span)))
     tried = [p for p in agent.belief.history.tried()[0] if search.space.contains(np.asarray([p]))[0]]
-    pool = np.asarray([*found, *tried])
+    pool, simulated = np.asarray([*found, *tried]), np.arange(len(found) + len(tried)) >= len(found)
     means = signed_means(agent, compositions, pool)
     keeps = np.ones(len(pool))
     if search.limits is not None:
@@ -198,13 +194,13 @@ def _traced(
                 f"{study.path}: no policy is known to keep the limits with probability "
                 f"{question.probability:g}; the nearest does with {keeps.max():.2g}"
             )
-        pool, means, keeps = pool[kept], means[kept], keeps[kept]
+        pool, means, keeps, simulated = pool[kept], means[kept], keeps[kept], simulated[kept]
     leading = nondominated(means)
     order = np.flatnonzero(leading)[np.argsort(means[leading, 0], kind="stable")]
     order = order[_apart(means[order] / span)]
     best = knee((means[order] - low) / span)
     chosen = {tuple(np.atleast_1d(pool[i]).tolist()) for i in order}
-    others = [i for i in range(len(found), len(pool)) if not leading[i]] if search.limits is None else []
+    others = np.flatnonzero(simulated & ~leading)
     made = []
     for place, i in enumerate([*order, *others]):
         on = place < len(order)
@@ -236,8 +232,7 @@ def _best(search: Search, composition: BaseComposition) -> Any:
     """The policy that is predicted to be best by a composition."""
     model = copy.copy(search.model)
     model.composition = composition
-    other = replace(search, model=model)
-    return best_predicted(other) if other.limits is not None else PosteriorMean().choose(other)
+    return best_predicted(replace(search, model=model))
 
 
 def signed_means(agent: GPAgent, compositions: Sequence[BaseComposition], policies: Any) -> Array:
@@ -314,13 +309,4 @@ def knee(values: Array) -> int:
 def _estimates(agent: GPAgent, compositions: Sequence[BaseComposition], at: Any) -> list[Estimate]:
     means, variances = agent.belief.at(None).predict_groups(at)
     ranges = agent.settings.outcome_range
-    found = []
-    for one in compositions:
-        if isinstance(one, GeneralComposition):
-            found.append(Estimate(*credible_interval(one, means, variances, at, ranges)))
-            continue
-        mean, variance = one.moments(means, variances, at)
-        half = CREDIBLE * float(np.sqrt(variance[0]))
-        middle = one.sign * float(mean[0])
-        found.append(Estimate(middle, middle - half, middle + half))
-    return found
+    return [Estimate(*objective_interval(one, means, variances, at, ranges)) for one in compositions]

@@ -65,9 +65,7 @@ def _label(part: str, labels: Sequence[str]) -> str | None:
 
 
 def _entry(text: str) -> Any:
-    return (
-        float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text.strip()) else text.strip()
-    )
+    return float(text) if re.fullmatch(NUMBER, text.strip()) else text.strip()
 
 
 def _recommended(where: str, path: str, agent: str, environment: Environment) -> Any:

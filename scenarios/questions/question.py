@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 
 from bridges.reframed import Reweighing
-from policyloop.messages import on_one_line, unknown_name
-from scenarios.declaration.asked import number
+from policyloop.messages import unknown_name
+from scenarios.declaration.asked import function, number
 from scenarios.errors import UserError
 from scenarios.study.records import Facts
 from simulators.contract.levers import OneOf, Whole
 from simulators.contract.outcome_limit import Limit
-from simulators.contract.targets import is_target, load_target
+from simulators.contract.targets import is_target
 
 TOTAL, EVERY = "total", "every"
 """In a limit: the objective as the study composes it, a sum with constant weights; each group by itself."""
-
-
 HEAVIEST = 1e100
 """More would overflow where weights are squared."""
 USUAL = 0.95
@@ -36,8 +34,7 @@ class Question:
     Attributes
     ----------
     weights : sequence of str
-        `GROUP*2` multiplies today's weight, `GROUP=2` sets it. The `weighted-sum` of one group's outcomes
-        costed in another unit is said so.
+        `GROUP*2` multiplies today's weight, `GROUP=2` sets it.
     objective : str
         "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or FILE.py:g, a function
         from outcomes (..., J) and policies (..., d) to values (...,). "": the study's.
@@ -90,7 +87,7 @@ def reweighing(texts: Sequence[str], groups: Sequence[str]) -> Reweighing:
     factors, fixed = np.ones(len(groups)), np.full(len(groups), np.nan)
     seen: set[str] = set()
     for given in texts:
-        for part in _parts(given, groups):
+        for part in _parts(given):
             name, sign, text = _change(part, groups)
             value = number(f"weights {part!r}", text)
             if not 0 <= value <= HEAVIEST:
@@ -104,7 +101,7 @@ def reweighing(texts: Sequence[str], groups: Sequence[str]) -> Reweighing:
     return Reweighing(factors, fixed)
 
 
-def _parts(text: str, groups: Sequence[str]) -> list[str]:
+def _parts(text: str) -> list[str]:
     """What stands between commas, but for commas in a group's name."""
     pieces, found = text.split(","), []
     while pieces:
@@ -186,10 +183,7 @@ def _weights(
             raise UserError(f"limit {text!r}: the study's objective is no sum with constant weights")
         return [dict(total)]
     if is_target(value) and value.rpartition(":")[0].endswith(".py"):
-        try:
-            return [load_target(value)]
-        except ValueError as error:
-            raise UserError(f"limit {text!r}: {on_one_line(error)}") from error
+        return [function(f"limit {text!r}", value)]
     weights: dict[str, float] = {}
     for term in re.split(r"\s\+\s", value):
         found = re.fullmatch(r"(?:([-+0-9.eE]+)\s*\*\s*)?(.+)", term.strip())

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from scenarios.numbers import between, significant
-from scenarios.questions.answer import Answer, Estimate, Prediction
-from scenarios.questions.evaluation import Evaluation, Mean
+from scenarios.questions.answer import Answer, Prediction
+from scenarios.questions.estimate import Estimate
+from scenarios.questions.evaluation import Evaluation
 from scenarios.questions.frontier import Frontier
 from scenarios.study.levers import shown
 from scenarios.study.records import ALL_TRIALS
@@ -114,7 +115,7 @@ def _times(count: int) -> str:
     return f"{count} times" if count > 1 else "once" if count else "no"
 
 
-def _estimate(one: Estimate | Mean) -> str:
+def _estimate(one: Estimate) -> str:
     return f"{significant(one.mean)} {between(one.low, one.high)}".rstrip()
 
 
@@ -180,6 +181,22 @@ def print_frontier(frontier: Frontier, console: Console) -> None:
         values = (_estimate(one.objectives[name]) for name in frontier.objectives)
         table.add_row(*entries, *values, _times(one.tried), "knee" if one.knee else "")
     console.print(table)
+
+
+def evaluation_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """One row a policy, for CSV: `policy, x_<label>.., objective, objective_low, .., y_<group>..`."""
+    found: list[dict[str, Any]] = []
+    for one in evaluation.policies:
+        row: dict[str, Any] = {"policy": one.name} | {f"x_{k}": entry for k, entry in one.policy.items()}
+        parts = {"objective": one.objective, "difference": one.difference}
+        parts |= {f"y_{group}": mean for group, mean in one.groups.items()}
+        parts |= {f"difference_y_{group}": mean for group, mean in one.group_differences.items()}
+        parts |= {f"objective in {world}": mean for world, mean in one.worlds.items()}
+        for name, mean in parts.items():
+            row |= _columns(name, mean)
+        row |= {"probability_best": one.probability_best, "probability_limits": one.probability_limits}
+        found.append(row | {"failed": one.failed})
+    return found
 
 
 def frontier_rows(frontiers: Sequence[Frontier]) -> list[dict[str, Any]]:

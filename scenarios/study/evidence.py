@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from optimizer.agents.names import GP_AGENTS
 from optimizer.prior.learned import Learned
 from policyloop.messages import unknown_name
-from scenarios.declaration.code import data_of
+from scenarios.declaration.code import files_named
 from scenarios.errors import UserError
 from scenarios.study.records import ALL_TRIALS, StoredRound
 from scenarios.study.study import Study
@@ -36,12 +36,15 @@ class Evidence(NamedTuple):
         Whose rounds they are.
     rounds : list of StoredRound
         Each observation once; without rounds that were lost. First those of a study that it continues from.
+    forgotten : bool
+        Whether those cannot be read any more, or are others now, and so are not among the rounds.
     """
 
     world: str
     trials: list[int]
     agents: list[str]
     rounds: list[StoredRound]
+    forgotten: bool
 
     @property
     def policies(self) -> NDArray[np.generic]:
@@ -100,28 +103,20 @@ def evidence(study: Study, agent: str | None = None, trial: int | None = None) -
             found.setdefault(str(one.trial) if apart else ALL_TRIALS, []).append(one)
     before = _continued_from(study)
     return [
-        _evidence(world, own, before.get(world, []))
+        _evidence(world, own, None if before is None else before.get(world, []))
         for world, own in sorted(found.items(), key=lambda item: _number(item[0]))
     ]
 
 
-def forgotten(study: Study) -> bool:
-    """Whether rounds with which its agents began cannot be read any more, or are others now."""
-    return bool(study.scenario.continue_from) and not _unchanged(study)
-
-
-def _unchanged(study: Study) -> bool:
-    """Whether the study that it continues from is what it was when this one began."""
+def _continued_from(study: Study) -> dict[str, list[StoredRound]] | None:
+    """The rounds with which the agents of a study began, by world; None where it has changed since."""
     path = study.scenario.continue_from
-    known = next((run["inputs"]["files"].get(path) for run in study.runs if run["inputs"]), None)
-    return known is not None and data_of(study.scenario).get(path) == known
-
-
-def _continued_from(study: Study) -> dict[str, list[StoredRound]]:
-    """The rounds with which the agents of a study began, by world; none where they cannot be had."""
-    if not study.scenario.continue_from or not _unchanged(study):
+    if not path:
         return {}
-    return {one.world: one.rounds for one in evidence(Study(study.scenario.continue_from))}
+    known = next((run["inputs"]["files"].get(path) for run in study.runs if run["inputs"]), None)
+    if known is None or files_named(path).get(path) != known:
+        return None
+    return {one.world: one.rounds for one in evidence(Study(path))}
 
 
 def refuse_living(study: Study) -> None:
@@ -137,13 +132,14 @@ def _number(world: str) -> int:
     return 0 if world == ALL_TRIALS else int(world)
 
 
-def _evidence(world: str, rounds: Sequence[StoredRound], before: Sequence[StoredRound]) -> Evidence:
+def _evidence(world: str, rounds: Sequence[StoredRound], before: Sequence[StoredRound] | None) -> Evidence:
     distinct = {
         (one.trial, one.round, one.row if one.row is not None else tuple(one.policy)): one for one in rounds
     }
     own = sorted(distinct.values(), key=lambda one: (one.trial, one.round))
     agents = list(dict.fromkeys(one.agent for one in rounds))
-    return Evidence(world, sorted({one.trial for one in own}), agents, [*before, *own])
+    trials = sorted({one.trial for one in own})
+    return Evidence(world, trials, agents, [*(before or ()), *own], before is None)
 
 
 def _with_rounds(labels: Sequence[str], rounds: Sequence[StoredRound]) -> list[str]:

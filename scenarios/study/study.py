@@ -87,7 +87,7 @@ class Study:
             )
         try:
             self.scenario = Scenario.model_validate(self.meta["scenario"])
-            facts = self.environment
+            facts, _ = self.environment, self.limits
         except (ValueError, TypeError, KeyError) as error:
             raise UserError(
                 f"{self.path}: the study is damaged ({self.damage}), and what it is about is lost in both of "
@@ -106,7 +106,7 @@ class Study:
         """What has to be known of the environment: labels, units, groups, sense and more."""
         return Facts.stored(self.meta["environment"])
 
-    @property
+    @functools.cached_property
     def limits(self) -> list[LimitSpec]:
         """The limits on outcomes: its environment's own, and those that its scenario names."""
         stored = self.environment.limits

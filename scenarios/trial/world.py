@@ -6,8 +6,8 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -60,6 +60,7 @@ class World:
     scenario: Scenario
     trial: int
     environment: Environment
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # of all its trials
 
     @classmethod
     def of(cls, scenario: Scenario, trial: int) -> World:
@@ -148,21 +149,24 @@ class World:
             found = bridges.find_optimum(self.environment, seed=bridges.as_int(seed))
         return None if found is None else StoredOptimum.of(found)
 
-    @cached_property
+    @property
     def earlier(self) -> Evidence | None:
         """What a study from which this one continues knows of it; None without one, or if that is nothing."""
-        if not self.scenario.continue_from:
-            return None
-        return earlier_rounds(self.scenario, self.environment, self.trial)
+        if "earlier" not in self._known:
+            continues = self.scenario.continue_from
+            found = earlier_rounds(self.scenario, self.environment, self.trial) if continues else None
+            self._known["earlier"] = found
+        known: Evidence | None = self._known["earlier"]
+        return known
 
-    @cached_property
+    @property
     def worst(self) -> float:
         """The objective of its worst policy within the limits; nan without limits."""
-        if not self.environment.limits:
-            return math.nan
-        seed = bridges.seed_sequence(self.scenario.seed, self._seeded, "optimum")
-        with threadpool_limits(1):
-            return bridges.find_worst(self.environment, seed=bridges.as_int(seed))
+        if "worst" not in self._known:
+            seed = bridges.seed_sequence(self.scenario.seed, self._seeded, "optimum")
+            with threadpool_limits(1):
+                self._known["worst"] = bridges.find_worst(self.environment, seed=bridges.as_int(seed))
+        return float(self._known["worst"])
 
     @property
     def _seeded(self) -> int:
@@ -219,9 +223,8 @@ class Worlds:
 
     def of(self, trial: int) -> World:
         """The world of a trial; made, unless it is the last one."""
-        seed = world_seed(
-            self._scenario, trial
-        )  # None: one world, though trials may learn priors of their own
+        # None: one world, though trials may learn priors of their own.
+        seed = world_seed(self._scenario, trial)
         if self._last is None or world_seed(self._scenario, self._last.trial) != seed:
             self._last = None  # two may not fit
             self._last = World.of(self._scenario, trial)

@@ -6,33 +6,13 @@ at most 0.5 of harm the best policy is (0.5, 0.5), of value 0.75; without the li
 
 import numpy as np
 import pytest
+from limited import BOX, GRID, LIMITS, NAMES, PRIOR, WEIGHTS, G, told, truth
 from scipy.optimize import Bounds, LinearConstraint
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
-from optimizer.agents.names import GP_AGENTS
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.ready import WorstGroup
-
-KERNEL = ConstantKernel(4.0) * RBF([1.0, 1.0])
-PRIOR = Prior([KERNEL, KERNEL], np.full(2, 1e-6), [0.0, 0.0])
-WEIGHTS = np.array([1.0, -0.5])
-G = Composition(2, weights=WEIGHTS)
-LIMITS = OutcomeLimits([[0.0, 1.0]], [-np.inf], [0.5])
-BOX = Bounds([0.0, 0.0], [1.0, 1.0])
-GRID = np.random.default_rng(4).random((150, 2))
-NAMES = list(GP_AGENTS)
-
-
-def truth(X):
-    return np.stack([X.sum(axis=1), (X**2).sum(axis=1)], axis=1)
-
-
-def told(agent, Y, limits=LIMITS, g=G):
-    """What an agent is told of outcomes: all groups, or the objective and beside it the limits' values."""
-    if agent.feedback == "decomposed":
-        return Y
-    return np.column_stack([g.unsigned(Y, np.zeros((len(Y), 2))), limits.values(Y)])
 
 
 def run(agent, rounds, finite, limits=LIMITS, of=truth, g=G):

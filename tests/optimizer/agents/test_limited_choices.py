@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds
+from limited import BOX, GRID, KERNEL, LIMITS, PRIOR, WEIGHTS, G, told, truth
 from scipy.special import log_ndtr
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -11,30 +11,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from optimizer import Composition, ConstantBeta, GeneralComposition, Prior, SearchSpace, make_agent
 from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.thompson import composed
-from optimizer.agents.names import GP_AGENTS
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.ready import WorstGroup
-
-KERNEL = ConstantKernel(4.0) * RBF([1.0, 1.0])
-PRIOR = Prior([KERNEL, KERNEL], np.full(2, 1e-6), [0.0, 0.0])
-WEIGHTS = np.array([1.0, -0.5])
-G = Composition(2, weights=WEIGHTS)
-LIMITS = OutcomeLimits([[0.0, 1.0]], [-np.inf], [0.5])
-BOX = Bounds([0.0, 0.0], [1.0, 1.0])
-GRID = np.random.default_rng(4).random((150, 2))
-NAMES = list(GP_AGENTS)
-
-
-def truth(X):
-    return np.stack([X.sum(axis=1), (X**2).sum(axis=1)], axis=1)
-
-
-def told(agent, Y, limits=LIMITS, g=G):
-    """What an agent is told of outcomes: all groups, or the objective and beside it the limits' values."""
-    if agent.feedback == "decomposed":
-        return Y
-    return np.column_stack([g.unsigned(Y, np.zeros((len(Y), 2))), limits.values(Y)])
-
 
 # Nothing keeps the limits
 

@@ -16,6 +16,7 @@ from optimizer.agents.recommending import (
     contradicted,
     left_out_errors,
     no_riskier,
+    objective_interval,
     probably_better,
     within,
 )
@@ -181,3 +182,16 @@ def test_what_an_objective_can_be_is_the_sum_of_what_its_weighted_groups_can(ran
     assert within(g, np.array(ranges), np.array([[0.5]])) == pytest.approx(expected)
     general = GeneralComposition(3, lambda F, X: F.max(axis=-1))
     assert within(general, np.array(ranges), np.array([[0.5]])) == (-np.inf, np.inf)
+
+
+def test_the_objective_s_interval_is_the_normal_s_within_what_the_groups_can_be():
+    """Of 2 f_1 - f_2: mean 2 * 0.4 - 0.9, variance 4 * 0.09 + 0.16; f_j in 0..1 leave -1..2."""
+    g = Composition(2, weights=[2.0, -1.0], sense="minimize")
+    means, variances, at = np.array([[0.4, 0.9]]), np.array([[0.09, 0.16]]), np.zeros((1, 1))
+    half = norm.ppf(0.975) * np.sqrt(4 * 0.09 + 0.16)
+    assert objective_interval(g, means, variances, at) == pytest.approx((-0.1, -0.1 - half, -0.1 + half))
+    ranges = np.array([[0.0, 1.0], [0.0, 1.0]])
+    assert objective_interval(g, means, variances, at, ranges) == pytest.approx((-0.1, -1.0, -0.1 + half))
+    # Who models the composed value alone is told by another composition what the groups let it be.
+    own, composed = g.own(), (np.array([[-0.1]]), np.array([[0.52]]))
+    assert objective_interval(own, *composed, at, ranges, g) == pytest.approx((-0.1, -1.0, -0.1 + half))

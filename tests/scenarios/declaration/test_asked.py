@@ -7,6 +7,7 @@ from studies import assert_same
 
 import scenarios
 from scenarios import load, run
+from scenarios.declaration.asked import unit_of
 from scenarios.declaration.code import code_of
 from scenarios.study.study import Study
 
@@ -243,3 +244,10 @@ def test_limits_of_a_world_that_lives_are_refused(tmp_path):
     )
     with pytest.raises(scenarios.UserError, match="limits: accepted only where the world does not live"):
         run(load(path), out=tmp_path / "live.sqlite")
+
+
+def test_a_count_is_of_groups_and_a_file_whose_name_begins_like_it_is_none():
+
+    assert unit_of("count:0.5", ["points"] * 2) == "groups"
+    assert unit_of("counter.py:g", ["points"] * 2) == "points"
+    assert unit_of("worst-group", ["points", "days"]) == "" and unit_of("", ["points"]) is None

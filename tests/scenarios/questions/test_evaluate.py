@@ -118,11 +118,29 @@ def test_it_prints_a_table_csv_and_a_figure(valley, policyloop, tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(valley, policyloop, words, said):
-    code, _, err = policyloop("evaluate", valley, *words)
+    code, _, err = policyloop("evaluate", valley, "--quiet", *words)
     assert code == 2 and said in err and len(err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("words", [["--jobs", 0], ["--seeds", 10**21], ["--seeds", 10**8]])
 def test_more_than_can_be_done_is_refused_at_once(valley, policyloop, words):
-    code, _, err = policyloop("evaluate", valley, "--policy", "0.5", *words)
+    code, _, err = policyloop("evaluate", valley, "--quiet", "--policy", "0.5", *words)
     assert code == 2 and "accepted: a whole number" in err and len(err.strip().splitlines()) == 1
+
+
+def test_a_composition_that_fails_costs_its_steps_only(tmp_path, policyloop):
+    (tmp_path / "mine.py").write_text(
+        "def g(outcomes, policies):\n"
+        "    if (policies[..., 0] > 0.6).any():\n"
+        "        raise ValueError('not beyond')\n"
+        "    return outcomes.sum(axis=-1)\n"
+    )
+    (tmp_path / "s.toml").write_text(
+        'name = "s"\nrounds = 2\ntrials = 1\nagents = ["random"]\nobjective = "mine.py:g"\n'
+        '[environment]\nname = "valley"\n[prior]\nsamples = 0\n'
+    )
+    words = ["evaluate", tmp_path / "s.toml", "--trust", "--seeds", 5, "--format", "json"]
+    code, out, err = policyloop(*words, "--policy", "0.5", "--policy", "0.7")
+    first, second = json.loads(out)["policies"]
+    assert code == 1 and "not beyond" in err and (first["failed"], second["failed"]) == (0, 5)
+    assert first["objective"]["mean"] == pytest.approx(2.18, abs=0.05) and second["objective"]["mean"] is None

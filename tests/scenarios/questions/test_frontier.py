@@ -92,5 +92,15 @@ def test_the_command_prints_a_table_json_csv_and_a_figure(study, policyloop, tmp
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(study, policyloop, words, said):
-    code, _, err = policyloop("frontier", study.path, "--points", 2, *words)
+    code, _, err = policyloop("frontier", study.path, "--points", 2, "--quiet", *words)
     assert code == 2 and said in err and len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("limits", [(), ("left <= 1.3",)])
+def test_what_was_simulated_beside_the_frontier_is_beaten_in_all(study, limits):
+    (found,) = scenarios.frontier(study, ["total", "left"], scenarios.Question(limits=limits), points=4)
+    means = np.array([[one.objectives[name].mean for name in found.objectives] for one in found.points])
+    beside = [i for i, one in enumerate(found.points) if not one.on_frontier]
+    assert beside and all(found.points[i].tried for i in beside)
+    for i in beside:
+        assert ((means <= means[i]).all(axis=1) & (means < means[i]).any(axis=1)).any()

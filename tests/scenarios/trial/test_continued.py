@@ -6,7 +6,7 @@ from studies import assert_same
 
 import scenarios
 from optimizer.agents.gp_agent import GPAgent
-from scenarios.study.evidence import evidence, forgotten
+from scenarios.study.evidence import evidence
 from scenarios.trial.world import World
 
 TEXT = """
@@ -111,4 +111,5 @@ def test_a_question_is_answered_with_the_rounds_continued_from(first, tmp_path):
     (answer,) = scenarios.what_if(study, weights=["right=3"])
     assert answer.rounds == 2 * 7 + 2 * 2 and answer.best.policy["x"] == pytest.approx(0.65, abs=0.03)
     first.path.rename(tmp_path / "gone.sqlite")
-    assert forgotten(study) and len(evidence(study)[0].rounds) == 4
+    (found,) = evidence(study)
+    assert found.forgotten and len(found.rounds) == 4
