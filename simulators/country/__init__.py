@@ -1,0 +1,5 @@
+"""One's own country: who lives there, who meets whom, and how ill they get; read from people's tables."""
+
+from simulators.country.country import Country
+
+__all__ = ["Country"]
