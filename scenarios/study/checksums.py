@@ -9,10 +9,12 @@ It takes a fifth of the time that their text takes; nothing is ever read by `mar
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from marshal import dumps
+from operator import itemgetter
 from typing import Any
+from zlib import crc32
 
 Row = tuple[Any, ...]
 
@@ -49,13 +51,16 @@ FORMAT = 2
 """Of `marshal`: later ones also write which objects are one, which is no part of a row's values."""
 
 
+_VALUES, _LAST = itemgetter(slice(-1)), itemgetter(-1)
+
+
 class DamagedRow(ValueError):
     """A row is not what was written."""
 
 
 def checksum(table: str, row: Row) -> int:
     """The checksum of a row, as SQLite gives its values back."""
-    return zlib.crc32(dumps(row, FORMAT), zlib.crc32(table.encode()))
+    return crc32(dumps(row, FORMAT), crc32(table.encode()))
 
 
 def sealed(table: str, row: Sequence[Any]) -> Row:
@@ -93,10 +98,11 @@ def _sealed_rows(connection: sqlite3.Connection, table: str, tail: str, values: 
     """The rows of a table, some at a time, with their checksums, which are checked."""
     columns = COLUMNS[table]
     found = connection.execute(f"SELECT {', '.join(columns)}, checksum FROM {table}{tail}", values)
-    crc, start = zlib.crc32, zlib.crc32(table.encode())
+    start = crc32(table.encode())
     while some := found.fetchmany(200):
-        # `checksum`, for 100,000 rows
-        if [crc(dumps(row[:-1], FORMAT), start) for row in some] != [row[-1] for row in some]:
+        # `checksum`, for 100,000 rows: no Python between the calls
+        texts = map(dumps, map(_VALUES, some), repeat(FORMAT))
+        if list(map(crc32, texts, repeat(start))) != list(map(_LAST, some)):
             bad = next(row for row in some if checksum(table, row[:-1]) != row[-1])
             key = ", ".join(
                 f"{name} {value}" for name, value in zip(columns[: KEYS[table]], bad, strict=False)
