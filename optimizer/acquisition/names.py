@@ -12,3 +12,11 @@ ACQUISITIONS: dict[str, type[Acquisition]] = {
     "mpi": ProbabilityOfImprovement,
     "ts": ThompsonSampling,
 }
+
+IN_WORDS = {
+    "ucb": "upper confidence bound with the paper's beta_t",
+    "ei": "expected improvement",
+    "mpi": "maximum probability of improvement",
+    "ts": "Thompson sampling",
+}
+"""What an acquisition maximises, for lists."""

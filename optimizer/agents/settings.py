@@ -28,8 +28,10 @@ class AgentSettings:
         What `prior` is for an agent with aggregate feedback: priors of the groups, to be composed, or one of
         the composed values. Under a general composition it has to be the latter: no general g composes
         kernels.
-    delta, scale_down : float, default 0.1 and 5.0
-        Of the paper's beta_t: the probability with which its bounds may fail, and what divides it.
+    delta : float, default 0.1
+        The probability with which the bounds of the paper's beta_t may fail.
+    scale_down : float, default 5.0
+        What divides the paper's beta_t; more explores less.
     beta : float or "auto", default "auto"
         A constant beta (still scaled down), or the paper's schedule for the space.
     exploration : Exploration, optional

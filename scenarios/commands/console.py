@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,8 +47,9 @@ def say(text: object) -> None:
 
 def console() -> Console:
     """The console of standard output, which makes all text plain."""
-    # Without a terminal rich would fold tables to 80 columns.
-    return plain_console(width=None if sys.stdout.isatty() else 160)
+    # Without a terminal rich takes 80 columns, unless COLUMNS says how many there are.
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return plain_console(width=None if known else 160)
 
 
 def never_refuse() -> None:

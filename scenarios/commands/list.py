@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from policyloop.messages import on_one_line
 from scenarios.commands.console import Debug, console, say
@@ -50,17 +52,36 @@ def _state(point: EntryPoint) -> str:
     return "ready"
 
 
-def list_scenarios(debug: Debug = False) -> None:
+def list_scenarios(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A scenario, an environment or an agent, to be told more of."),
+    ] = None,
+    debug: Debug = False,
+) -> None:
     """List the scenarios of the catalogue, the environments and the agents, and where plug-ins come from.
 
-    Any scenario can be run by its name; your own scenario file is run by its path.
+    With a name: a scenario's file, and every option of an environment or an agent with its type, default,
+    unit and meaning. Any scenario can be run by its name; your own scenario file is run by its path.
+
+    For example:
+
+      policyloop list flu-ode
+
+      policyloop list d-gpucb
     """
+    if name is not None:
+        from scenarios.commands.describe import describe
+
+        describe(name)
+        return
     from rich.table import Table
 
     import bridges  # noqa: F401 - its agents are known from now on
     import optimizer
     import simulators
     from scenarios.declaration.catalogue import load, names
+    from scenarios.tables import print_table
 
     table = Table()
     for column in ("scenario", "what it asks", "rounds", "trials", "agents"):
@@ -68,11 +89,12 @@ def list_scenarios(debug: Debug = False) -> None:
     for name in names():
         one = load(name)
         table.add_row(name, one.title, str(one.rounds), str(one.trials), ", ".join(one.labels))
-    console().print(table)
+    print_table(table, console())
     say(f"environments: {', '.join(simulators.names())}")
     say(f"agents:       {', '.join(optimizer.agent_names())}")
+    say("More of one: policyloop list NAME")
     if found := plugins():
         table = Table("plug-in", "kind", "from", "state")
         for plugin in found:
             table.add_row(*plugin)
-        console().print(table)
+        print_table(table, console())

@@ -39,7 +39,7 @@ def load(name_or_path: str | Path, overrides: Mapping[str, Any] | None = None) -
         and what is accepted. The names of the environment and the agents, and the environment's
         options, are checked by `run`, before anything is written.
     """
-    text, source = _read(name_or_path)
+    text, source = read(name_or_path)
     try:
         data = tomllib.loads(text)
     except RecursionError:
@@ -51,7 +51,7 @@ def load(name_or_path: str | Path, overrides: Mapping[str, Any] | None = None) -
     return parse(data, source, overrides)
 
 
-def _read(name_or_path: str | Path) -> tuple[str, str]:
+def read(name_or_path: str | Path) -> tuple[str, str]:
     """A scenario's text and the name of its file for messages."""
     given = str(name_or_path)
     if given in names():

@@ -16,6 +16,7 @@ from scenarios.questions.evaluation import Evaluation
 from scenarios.questions.frontier import Frontier
 from scenarios.study.levers import shown
 from scenarios.study.records import ALL_TRIALS
+from scenarios.tables import print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,7 @@ def print_answers(answers: Sequence[Answer], console: Console) -> None:
     if len(answers) == 1:
         print_answer(answers[0], console)
         return
-    console.print(_spread(answers))
+    print_table(_spread(answers), console)
     for line in dict.fromkeys(line for answer in answers for line in answer.remarks):
         console.print(line, style="dim")
 
@@ -62,7 +63,7 @@ def print_answer(answer: Answer, console: Console) -> None:
         )
     if len(answer.best.limits) > 1:
         table.add_row("P(all limits)", *(significant(one.probability, 3) for one in columns.values()))
-    console.print(table)
+    print_table(table, console)
     if not answer.kept:  # the caller tells why, in a line of its own
         return
     following = ", ".join(f"{label} {shown(entry)}" for label, entry in answer.next_policy.items())
@@ -154,7 +155,7 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
         )
     if any(one.failed for one in ranked):
         table.add_row("failed steps", *(str(one.failed) for one in ranked))
-    console.print(table)
+    print_table(table, console)
     for line in evaluation.remarks:
         console.print(line, style="dim")
 
@@ -180,7 +181,7 @@ def print_frontier(frontier: Frontier, console: Console) -> None:
         entries = (shown(entry) for entry in one.policy.values())
         values = (_estimate(one.objectives[name]) for name in frontier.objectives)
         table.add_row(*entries, *values, _times(one.tried), "knee" if one.knee else "")
-    console.print(table)
+    print_table(table, console)
 
 
 def evaluation_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from scenarios.reproduction.claims import RULE, Claim
 from scenarios.reproduction.folder import Folder
 from scenarios.reproduction.settings import FIGURES, Settings
 from scenarios.study.versions import versions
+from scenarios.tables import print_table
 
 _TITLES = {
     "1": "Figure 1: two functions, their posteriors, and the average variance",
@@ -87,7 +88,7 @@ def show(folder: Folder, console: Console) -> None:
         table.add_column(column, no_wrap=column == "figure")
     for name, claim in folder.claims():
         table.add_row(name, claim.claim, _value(claim), claim.verdict)
-    console.print(table)
+    print_table(table, console)
     if folder.settings.quick:
         console.print(
             "A quick look, not the paper's numbers of runs and trials: the verdicts are provisional."

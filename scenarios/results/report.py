@@ -22,6 +22,7 @@ from scenarios.results.statistics import compare, reference_of, typical_advice
 from scenarios.study.levers import shown
 from scenarios.study.records import ALL_TRIALS, Advice, Facts, Numbers, StoredOptimum
 from scenarios.study.study import Study
+from scenarios.tables import print_table
 
 _COLUMNS = {
     "cumulative_regret": "cumulative regret",
@@ -118,7 +119,7 @@ def print_comparison(study: Study, console: Console, reference: str | None = Non
         row = values[label]
         cells = [_cell(row[name], name, label == against) for name in shown]
         table.add_row(label, str(row["trials"]), *cells)
-    console.print(table)
+    print_table(table, console)
     for line in remarks(study, values, shown):
         console.print(line, style="dim")
 
@@ -231,13 +232,13 @@ def print_advice(study: Study, console: Console) -> None:
     trials = max(sum(one.agent == label for one in study.recommendations()) for label in advice)
     which = f", each of its median trial of {trials}" if trials > 1 else ""
     console.print()
-    console.print(_policy_table(facts, advice, optimum, f"Recommended policies{which}"))
+    print_table(_policy_table(facts, advice, optimum, f"Recommended policies{which}"), console)
     modelled = {label: one for label, one in advice.items() if one.group_means is not None}
     if modelled:
         console.print()
-        console.print(_outcome_table(facts, modelled, optimum))
+        print_table(_outcome_table(facts, modelled, optimum), console)
     console.print()
-    console.print(_objective_table(facts, advice, optimum, known_limits(study)))
+    print_table(_objective_table(facts, advice, optimum, known_limits(study)), console)
 
 
 def _table(title: str, first: str, names: list[str], units: list[str]) -> Table:

@@ -192,17 +192,21 @@ class LiveDisplay(Progress):
     def __init__(self) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
         self._counter = _Counter()
         self._console = plain_console(stderr=True)
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         self._bar = RichProgress(
             SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}", markup=False),
-            TextColumn("{task.fields[best]}", style="dim", markup=False),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None, table_column=Column(width=24, min_width=4)),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[left]}", markup=False, table_column=Column(no_wrap=True)),
+            # What a narrow terminal has no room for is left out here, and not of the count.
+            TextColumn("{task.fields[best]}", style="dim", markup=False, table_column=rest),
             console=self._console,
+            expand=True,
             transient=True,
         )
         self._task: TaskID | None = None

@@ -146,6 +146,24 @@ def _made(name: str, options: dict[str, Any]) -> Environment:
     return environment
 
 
+def options_of(name: str) -> tuple[Factory, list[tuple[str, Any, Any]]]:
+    """What makes the environment of a name, and its options: each its name, default and annotation.
+
+    `inspect.Parameter.empty` stands for a default or an annotation that there is not. ValueError as for
+    `make`.
+    """
+    factory = _factory(name)
+    accepted, _, _ = _parameters(factory)
+    levels = [vars(cls).get("__init__") for cls in getattr(factory, "__mro__", ())[1:]]
+    known: dict[str, inspect.Parameter] = {}
+    for level in [*reversed([one for one in levels if one is not None]), factory]:
+        known |= inspect.signature(level).parameters
+    # Those of a TypedDict, which may be left out, are no parameters of their own.
+    left_out = inspect.Parameter("options", inspect.Parameter.KEYWORD_ONLY, default=None)
+    found = [(option, known.get(option, left_out)) for option in accepted]
+    return factory, [(option, one.default, one.annotation) for option, one in found]
+
+
 def _factory(name: str) -> Factory:
     """What makes the environment of a name."""
     if name in _factories:

@@ -101,7 +101,7 @@ def test_p_values_are_of_the_paired_t_test_and_corrected_for_the_agents_that_are
 
 def test_the_table_has_gain_difference_of_simple_regrets_and_p(studied, policyloop):
     text = policyloop("compare", studied().path)[1]
-    head = " ".join(text.partition("┡")[0].replace("┃", " ").split())
+    head = " ".join(text.partition("Reference:")[0].replace("┃", " ").split())
     for word in ("gain, %", "reference's", "Holm"):
         assert word in head
     assert "of the paired difference, by Student's t, corrected by Holm for the 3 agents compared." in text
