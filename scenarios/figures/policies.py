@@ -152,9 +152,7 @@ def _draw(
     axes.grid(axis="x", visible=False)
 
 
-def _say_values(
-    axes: Axes, middle: NDArray[np.float64], tops: NDArray[np.float64], values: Any, panel: _Panel
-) -> None:
+def _say_values(axes: Axes, middle: Any, tops: Any, values: Any, panel: _Panel) -> None:
     """Write every bar's value above it and its dots: a bar of height zero is seen, too."""
     for x, top, value in zip(middle, tops, values, strict=True):
         text = f"{value:.0%}" if panel.names else shown(round(value) if panel.whole else float(value))
