@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
-
-class Table(BaseModel):
-    """A table of a scenario file: strict types, no unknown keys, never changed."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-def plain_options(options: dict[str, Any]) -> dict[str, Any]:
-    """A simulator's options as they are; ValueError, with the key, for what a study file cannot store."""
-    for key, value in _entries("", options):
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            accepted = "only text, finite numbers, true, false, lists and tables"
-            raise ValueError(f"{accepted}; {key} is {value}") from error
-    return options
-
-
-def _entries(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """All that a value holds, each by its dotted key."""
-    if isinstance(value, Mapping):
-        for name, below in value.items():
-            yield from _entries(f"{key}.{name}" if key else str(name), below)
-    elif isinstance(value, list | tuple):
-        for index, below in enumerate(value):
-            yield from _entries(f"{key}[{index}]", below)
-    else:
-        yield key, value
-
+from scenarios.declaration.several import refuse_several
+from scenarios.declaration.table import Table, plain_options
 
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False, description="a finite number")]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
@@ -293,6 +257,9 @@ class Scenario(Table):
     objective : str, default ""
         In place of the environment's: "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
         FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
+    objectives : list of str, default []
+        Two or three, in place of one: "total" (the environment's objective), a group, or one of those above
+        but code. Agents explore the frontier between them.
     weights : table, default {}
         Weights of groups in the weighted sum, in place of the environment's.
     limits : list of LimitSpec
@@ -322,6 +289,9 @@ class Scenario(Table):
     keep_info: bool = Field(default=True, description="true or false")
     stop_at_failure: bool = Field(default=False, description="true or false")
     objective: str = Field(default="", description="the name of an objective, or FILE.py:g")
+    objectives: list[str] = Field(
+        default_factory=list, description="a list of two or three different objectives by name"
+    )
     weights: dict[str, Weight] = Field(
         default_factory=dict, description="a table of finite numbers, 0 or more, by group"
     )
@@ -352,6 +322,8 @@ class Scenario(Table):
     def _together(self) -> Self:
         if self.weights and self.objective not in ("", "weighted-sum"):
             raise ValueError("weights are of the weighted sum, and not of another objective")
+        if self.objectives:
+            refuse_several(self)
         if self.limits and self.confirm:
             raise ValueError("confirm does not go with limits: leaders are compared by the objective alone")
         if self.continue_from and self.confirm:

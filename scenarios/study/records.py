@@ -296,6 +296,9 @@ class Facts(NamedTuple):
         in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
+    objectives : list of dict, or None
+        Of several objectives each one's `name`, `unit`, `sense` and `reference`, see
+        `scenarios.study.several`; None where there is one.
     """
 
     name: str
@@ -315,6 +318,7 @@ class Facts(NamedTuple):
     outcome_range: list[list[float | None]] | None = None
     limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
+    objectives: list[dict[str, Any]] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:

@@ -55,6 +55,11 @@ def refuse_mistakes(world: World) -> None:
                 f"{scenario.source}: confirm: accepted only without memory, but a policy that is tried again "
                 f"in {environment.name} meets another world"
             )
+    if scenario.objectives and environment.lives:
+        raise UserError(
+            f"{scenario.source}: objectives: accepted only where the world does not live, but the frontier "
+            f"of {environment.name} is another one in every round"
+        )
     if environment.limits and environment.lives:
         raise UserError(
             f"{scenario.source}: limits: accepted only where the world does not live, but what "

@@ -141,8 +141,8 @@ class World:
         return learned
 
     def optimum(self) -> StoredOptimum | None:
-        """Its true optimum; None where it is unknown, or another one in each round."""
-        if self.environment.lives:
+        """Its true optimum; None where it is unknown, another one in each round, or there are several."""
+        if self.environment.lives or self.scenario.objectives:
             return None
         seed = bridges.seed_sequence(self.scenario.seed, self._seeded, "optimum")
         with threadpool_limits(1):
