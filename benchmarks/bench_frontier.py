@@ -72,7 +72,7 @@ def dtlz2(X):
 
 
 def vehicle(X):
-    """Mass (kg), acceleration and intrusion (m) of five plates' thicknesses from 1 to 3 mm (Liao et al. 2008)."""
+    """Mass (kg), acceleration and intrusion (m) of five plates of 1 to 3 mm (Liao et al. 2008)."""
     a, b, c, d, e = (1 + 2 * X).T
     mass = 1640.2823 + 2.3573285 * a + 2.3220035 * b + 4.5688768 * c + 7.7213633 * d + 4.4559504 * e
     acceleration = (
@@ -120,6 +120,7 @@ class Peer(ObservingAgent):
     def __init__(self, environment, seed):
         super().__init__("peer", search_space(environment), environment.sign, seed)
         self.objectives_, self.corner = objectives(environment), reference(environment)
+        self.policy_space = environment.policy_space
         self.X = np.empty((0, self.space.d))
         self.Y = np.empty((0, len(environment.groups)))
 
@@ -193,7 +194,7 @@ class NEHVI(Peer):
             acquisition, bounds, q=n, num_restarts=4, raw_samples=64, sequential=True,
             inequality_constraints=budget or None,
         )  # fmt: skip
-        return self.space.project(point.numpy()) if hasattr(self.space, "project") else point.numpy()
+        return self.policy_space.project(point.numpy()[0])[None]  # its constraints hold to 1e-6
 
 
 class NSGA(Peer):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
+from scenarios.declaration.environment_spec import EnvironmentSpec
 from scenarios.declaration.several import refuse_several
 from scenarios.declaration.table import Table, plain_options
 
@@ -107,42 +108,6 @@ def _beta(value: object) -> object:
 
 
 Beta = Annotated[float | Literal["auto"], BeforeValidator(_beta)]
-
-
-class EnvironmentSpec(Table):
-    """The `[environment]` table: which simulator, and its options.
-
-    Attributes
-    ----------
-    name : str
-        A name of `simulators.names()`, or `package.module:Class` or `folder/file.py:Class`.
-    options : dict
-        Passed to `simulators.make`, which checks them.
-    new_world_each_trial : bool, default False
-        Draw a new world (`seed=`) for each trial instead of the same world for all.
-    needs_data : str, default ""
-        What the file is that the option `data` has to name, where the scenario cannot name it itself.
-    step_seconds : float, optional
-        Time limit of a step. A step that passes it is stopped, and its round has failed.
-    step_megabytes : int, optional
-        Memory limit of a step, in MiB. With either limit steps run in child processes.
-    """
-
-    name: str = Field(description="the name of an environment")
-    options: dict[str, Any] = Field(default_factory=dict, description="a table of options")
-    new_world_each_trial: bool = Field(default=False, description="true or false")
-    needs_data: str = Field(default="", description="a line of text: what the file of --data is")
-    step_seconds: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, description="a number of seconds above 0"
-    )
-    step_megabytes: int | None = Field(default=None, ge=1, description="a whole number of MiB, 1 or more")
-
-    @property
-    def limited(self) -> bool:
-        """Whether steps have a limit, and so run in child processes."""
-        return self.step_seconds is not None or self.step_megabytes is not None
-
-    _plain = field_validator("options")(plain_options)
 
 
 class ExplorationSpec(Table):

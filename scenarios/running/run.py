@@ -28,7 +28,7 @@ from scenarios.study.store import Store
 from scenarios.study.stored_environment import facts_of
 from scenarios.study.study import Study
 from scenarios.study.versions import versions
-from scenarios.trial.building import needed_priors, world_seed
+from scenarios.trial.building import at_once, needed_priors, world_seed
 from scenarios.trial.check import refuse_mistakes
 from scenarios.trial.trial import Trial
 from scenarios.trial.world import World, Worlds, world_key
@@ -268,7 +268,9 @@ class Run:
         scenario, deaths = self.scenario, 0
         while todo := self._unfinished():
             before = self._count()
-            children = max(1, min(scenario.batch, self.workforce.jobs // len(todo)))
+            spare, children = self.workforce.jobs // len(todo), 1
+            if spare > 1:
+                children = min(at_once(scenario, self.worlds.of(todo[0][0]).environment), spare)
             died = self._attempt(
                 [
                     Trial(

@@ -27,6 +27,7 @@ from scenarios.trial.building import (
     environment_options,
     needed_priors,
     prior_means,
+    replication,
     world_seed,
 )
 from scenarios.trial.continued import earlier_rounds, teach
@@ -194,6 +195,7 @@ class World:
             worst=self.worst if learned.optimum else math.nan,
             parallel=scenario.batch,
             steps=steps,
+            replication=replication(scenario, environment),
         )
 
     def _confirming(self, agent: optimizer.Agent, environment: Environment) -> optimizer.Agent:
