@@ -180,7 +180,8 @@ class EnsembleEnvironment(Environment):
 
         The noise of different members is independent.
         """
-        J, info = len(self.groups), {}
+        J = len(self.groups)
+        info: dict[str, Any] = {}
         values, noise, covariance, joint = np.full(J, np.nan), np.full(J, np.nan), np.zeros((J, J)), False
         for one in parts:
             seen = np.asarray(one.values, dtype=float)
