@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from policyloop.messages import did_you_mean
 from simulators.arrays import Array
-from simulators.country.bands import check_bands
+from simulators.country.aggregation import Ages, both_open, opened
+from simulators.country.bands import Band, bands_of, check_bands
+from simulators.country.known_bands import MISTRY_18, is_mistry_18
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
 
@@ -62,6 +66,59 @@ class GroupTable:
         return self.columns["persons"]
 
 
+def combined(table: GroupTable, names: Sequence[str], ages: Ages | None, *, split: bool) -> GroupTable:
+    """The groups put together to other bands.
+
+    Persons and those infected at first are summed, all else is the mean by persons.
+
+    Parameters
+    ----------
+    table : GroupTable
+    names : sequence of str
+        The bands.
+    ages : Ages or None
+        Persons by age; None where the groups are no ages, which is an error.
+    split : bool
+        Whether a group may be split between bands, by persons.
+    """
+    check_bands(names, "bands")
+    wanted, mine = bands_of(names), bands_of(table.names)
+    if wanted is None:
+        strange = next(name for name in names if bands_of([name]) is None)
+        raise ValueError(f"bands: {strange!r} says no ages; accepted: names such as '0-4' and '65+'")
+    if mine is None or ages is None:
+        raise ValueError(f"{table.source}: its groups are no bands of ages, so they make no others")
+    if both_open(wanted, mine):
+        wanted, mine = tuple(opened(wanted)), tuple(opened(mine))
+    for name, band in zip(names, wanted, strict=True):
+        if band.low < min(mine).low or band.high > max(mine).high:
+            raise ValueError(f"{table.source}: has no persons of some ages of band {name!r}")
+    share = np.zeros((len(wanted), len(mine)))
+    for (i, band), (j, own) in itertools.product(enumerate(wanted), enumerate(mine)):
+        shared = Band(max(band.low, own.low), min(band.high, own.high))
+        if shared.low <= shared.high:
+            share[i, j] = 1.0 if shared == own else ages.within(shared) / ages.within(own)
+    for j, name in enumerate(table.names):
+        if not share[:, j].any():
+            raise ValueError(f"{table.source}: group {name!r} is of none of the bands")
+        if np.count_nonzero(share[:, j]) > 1 and not split:
+            between = [names[int(i)] for i in np.flatnonzero(share[:, j])]
+            raise ValueError(
+                f"{table.source}: group {name!r} would have to be split between the bands "
+                f"{' and '.join(map(repr, between[:3]))}; name bands that are made of the groups, "
+                "or ask to split"
+            )
+    persons = share @ table.persons
+    columns = {"persons": persons}
+    for what, column in table.columns.items():
+        if what == "initial_infected":
+            columns[what] = share @ column
+        elif what != "persons":
+            columns[what] = share @ (column * table.persons) / persons
+    finding = f"{table.source}: {len(mine)} groups put together to {len(names)} bands"
+    return GroupTable(table.source, tuple(names), columns, (*table.findings, finding))
+
+
 def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
     """The groups of a table that has been read.
 
@@ -98,6 +155,8 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
         names, where = [names[index] for index in kept], [where[index] for index in kept]
         texts = {what: [cells[index] for index in kept] for what, cells in texts.items()}
         values = {what: column[kept] for what, column in values.items()}
+    if is_mistry_18(grid.source) and len(names) == len(MISTRY_18):
+        names = list(MISTRY_18)
     names = _ages(names, header[columns["name"]], grid.source, findings)
     _check_names(names, where, grid.source)
     for what, column in values.items():

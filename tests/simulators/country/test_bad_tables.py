@@ -105,7 +105,7 @@ def test_bad_groups(refused, groups, line):
             ",0-4,5-64,65+\n0-4,1,2,0.4\n5-64,0.2,5,0.4\n",
             "contacts.csv: is not square: 2 rows and 3 columns of contacts",
         ),
-        ("1,2\n3,4\n", "contacts.csv: has 2 rows and columns of contacts, and groups.csv 3 groups"),
+        ("1,2\n3,4\n", "contacts.csv: has 2 rows and columns of contacts without labels, and groups.csv 3"),
         (
             CONTACTS.replace("0-4,1,", "0-4,-1,"),
             "contacts.csv: row 2 ('0-4'), column '0-4' is '-1'; it must be a finite number >= 0",
@@ -116,8 +116,12 @@ def test_bad_groups(refused, groups, line):
         ("1,2,3\n4,nan,6\n7,8,9\n", "contacts.csv: row 2, column 2 is 'nan'"),
         (CONTACTS.replace("65+,0.2", "66+,0.2"), "contacts.csv: columns: '65+' is none of the rows"),
         (
+            CONTACTS.replace("65+", "elder"),
+            "contacts.csv: labels: 'elder' is none of the groups of groups.csv (there are: '0-4',",
+        ),
+        (
             CONTACTS.replace("65+", "66+"),
-            "contacts.csv: labels: '66+' is none of the groups of groups.csv; did you mean '65+'?",
+            "contacts.csv: no group holds the ages 65, between '5-64' and '66+'",
         ),
         (CONTACTS.replace("65+,0.2", "0-4,0.2"), "contacts.csv: columns: "),
         ("0-4,5-64,65+\n1,2,0.4\n\n0.2,5,0.4\n0.2,2,1\n", "contacts.csv: row 3: is empty"),
