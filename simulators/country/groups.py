@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from policyloop.messages import did_you_mean
+from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
 from simulators.country.aggregation import Ages, both_open, opened
 from simulators.country.bands import Band, bands_of, check_bands
@@ -139,7 +140,7 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
     if not body_rows:
         raise ValueError(f"{grid.source}: row {grid.row(0)}: there are no rows below the header")
     where = [row for row, _ in body_rows]
-    names = [_unquoted(row[columns["name"]]) for _, row in body_rows]
+    names = [from_spreadsheet(row[columns["name"]]) for _, row in body_rows]
     texts = {what: [row[at] for _, row in body_rows] for what, at in columns.items() if what != "name"}
     mark = decimal or decimal_mark((text for cells in texts.values() for text in cells), grid.source)
     for what in [what for what, cells in texts.items() if what != "persons" and not any(cells)]:
@@ -167,6 +168,17 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
     return GroupTable(grid.source, tuple(names), values, tuple(findings))
 
 
+def is_groups(header: Sequence[str]) -> bool:
+    """Whether the first row of a table is that of groups: names of columns, or an age and its persons."""
+    return any(_key(title) in ALIASES["persons"] for title in header) or (
+        len(header) == 2 and all(map(is_number, header))
+    )
+
+
+def _key(title: str) -> str:
+    return re.sub(r"\W+", "_", title.strip().lower()).strip("_")
+
+
 def _headless(grid: Grid) -> bool:
     """Whether there are but two columns of numbers: ages and persons, as some age distributions have it."""
     return grid.width == 2 and is_number(grid.rows[0][1])
@@ -178,7 +190,7 @@ def _columns(grid: Grid, header: list[str], findings: list[str]) -> dict[str, in
     found: dict[str, int] = {}
     strange = []
     for at, title in enumerate(header):
-        key = re.sub(r"\W+", "_", title.strip().lower()).strip("_")
+        key = _key(title)
         what = known.get(key) or known.get(re.sub(r"_(per_infection|share|in_\w+|years?)$", "", key))
         if what is None:
             if title:
@@ -203,11 +215,6 @@ def _columns(grid: Grid, header: list[str], findings: list[str]) -> dict[str, in
         findings.append(f"{grid.source}: not understood, and left out: column{'s' * (len(strange) > 1)} "
                         f"{', '.join(strange)}")  # fmt: skip
     return found
-
-
-def _unquoted(name: str) -> str:
-    """A name without the apostrophe by which a spreadsheet is kept from running it."""
-    return name[1:] if name[:1] == "'" and name[1:2] in "=+-@" and len(name) > 1 else name
 
 
 def _total(names: list[str], persons: Array) -> int | None:

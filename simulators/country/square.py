@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policyloop.messages import did_you_mean
+from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
 from simulators.country.bands import band
 from simulators.country.groups import MOST
@@ -87,10 +88,11 @@ def places(labels: Sequence[str], wanted: Sequence[str], where: str, whose: str)
         A label twice, one that means none of the names, or a name without a label; in one line, which begins
         with `where` and says of `whose` names they are not.
     """
-    by_name = {_key(name): place for place, name in enumerate(wanted)}
+    exact = {name: place for place, name in enumerate(wanted)}
+    by_key = {_key(name): place for place, name in enumerate(wanted)}
     found: dict[int, int] = {}
     for at, label in enumerate(labels):
-        place = by_name.get(_key(label))
+        place = exact.get(label, by_key.get(_key(label)))
         if place is None:
             raise ValueError(
                 f"{where}: {label!r} is none of {whose}{did_you_mean(label, wanted)} "
@@ -165,7 +167,5 @@ def _labels(texts: list[str]) -> list[str] | None:
     """Labels, or None where they are but counted, as R and pandas do: X1, V1, Unnamed: 1."""
     if all(re.fullmatch(r"([XV]|Unnamed: ?)\d+|", text) for text in texts):
         return None
-    labels = [
-        text[1:] if text[:1] == "'" and text[1:2] in "=+-@" and len(text) > 1 else text for text in texts
-    ]
+    labels = [from_spreadsheet(text) for text in texts]
     return [str(int(float(label))) for label in labels] if _ascending(labels) else labels

@@ -87,7 +87,8 @@ class TableFile:
         data = content(path)
         if data.startswith(_OLE):
             raise ValueError(f"{self.source}: is a workbook of old Excel (.xls); save it as .xlsx or CSV")
-        self._text = None
+        self._text: str | None = None
+        self._cells: list[list[str]] = []
         if data.startswith(_ZIP):
             self.how = "Excel workbook"
             self._cells = self._of_workbook(data, sheet)
@@ -97,10 +98,12 @@ class TableFile:
             self.how = f"CSV, {DELIMITERS[self._delimiter]}, {known}"
 
     def header(self) -> list[str]:
-        """The cells of the first row with something in it; none of an empty file."""
-        if self._text is None:
-            return next((row for row in self._cells if any(row)), [])
-        return next(iter(self._parsed(self._text[: 2**16].splitlines(keepends=True)[:50])), [])
+        """The cells of the first row that is no note; none of an empty file."""
+        rows = self._cells
+        if self._text is not None:
+            rows = self._parsed(self._text[: 2**16].splitlines(keepends=True)[:50])
+        first = next((row for row in rows if any(row) and not row[0].startswith("#")), [])
+        return [cell.strip() for cell in first]
 
     def grid(self) -> Grid:
         """All cells, as text."""

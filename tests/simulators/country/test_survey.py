@@ -122,7 +122,7 @@ def test_five_years_where_groups_are_a_population_by_age(read):
     ("change", "line"),
     [
         ({"participants": PARTICIPANTS.iloc[:4]}, "no participant is of group '65\\+'; name coarser bands"),
-        ({"participants": PARTICIPANTS.assign(part_id=[1, 1, 2, 3, 4])}, "row 3: participant '1' is there twi"),
+        ({"participants": PARTICIPANTS.assign(part_id=[1, 1, 2, 3, 4])}, "row 3: participant '1' is there"),
         ({"participants": PARTICIPANTS.drop(columns="part_age")}, "no column 'part_age'"),
         ({"participants": PARTICIPANTS.assign(part_age="x")}, "no age is a number"),
         ({"contacts": CONTACTS.assign(part_id=77)}, "none of its part_id is among the participants"),
