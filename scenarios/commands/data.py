@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from policyloop.messages import on_one_line
-from scenarios.commands.console import Debug, Force, console, say
+from scenarios.commands.console import Debug, Force, console, say, tell
 from scenarios.errors import UserError
 from scenarios.numbers import significant
 from scenarios.outputs import whole_folder, write_whole
 
 if TYPE_CHECKING:
     from simulators.country import Country
+
+_LONG = 5_000_000
+"""Bytes. A file of this size takes a while, which is told."""
 
 data = typer.Typer(help="Read and check tables of your own country.", no_args_is_help=True)
 
@@ -147,6 +150,9 @@ def check(
     from simulators.country.roles import told_apart
 
     _check_outputs(out, write, force)
+    for one in (*(files or []), *(participants or []), groups, contacts, persons):
+        if one is not None and one.is_file() and one.stat().st_size > _LONG:
+            tell(f"reading {one} ({one.stat().st_size / 1e6:.0f} MB)")
     try:
         roles = told_apart(files or [], country, encoding)
         given = _settings(setting or [])

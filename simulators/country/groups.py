@@ -19,7 +19,9 @@ from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
 
 MOST = 100
-"""Groups of a country, at most."""
+"""Groups of a country, at most; a population by age may have more rows."""
+
+_MOST_ROWS = 200
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "name": ("name", "group", "groups", "age", "ages", "age_group", "agegroup", "age_band", "age_range",
@@ -100,8 +102,9 @@ def combined(table: GroupTable, names: Sequence[str], ages: Ages | None, *, spli
         if shared.low <= shared.high:
             share[i, j] = 1.0 if shared == own else ages.within(shared) / ages.within(own)
     for j, name in enumerate(table.names):
-        if not share[:, j].any():
-            raise ValueError(f"{table.source}: group {name!r} is of none of the bands")
+        if share[:, j].sum() < 1.0 - 1e-9:
+            some = "some of" if share[:, j].any() else "all of"
+            raise ValueError(f"{table.source}: {some} group {name!r} is of none of the bands")
         if np.count_nonzero(share[:, j]) > 1 and not split:
             between = [names[int(i)] for i in np.flatnonzero(share[:, j])]
             raise ValueError(
@@ -244,7 +247,7 @@ def _ages(names: list[str], title: str, source: str, findings: list[str]) -> lis
 
 
 def _check_names(names: list[str], where: list[int], source: str) -> None:
-    if len(names) > MOST:
+    if len(names) > _MOST_ROWS:
         raise ValueError(f"{source}: has {len(names)} groups; accepted: 1 to {MOST}")
     seen: dict[str, int] = {}
     for row, name in zip(where, names, strict=True):

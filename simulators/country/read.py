@@ -15,7 +15,7 @@ from simulators.country.aggregation import Ages
 from simulators.country.bands import bands_of
 from simulators.country.country import Country
 from simulators.country.fitting import Fitting, Orientation
-from simulators.country.groups import GroupTable, combined, groups_of
+from simulators.country.groups import MOST, GroupTable, combined, groups_of
 from simulators.country.known_bands import (
     MISTRY_18,
     MISTRY_WEIGHTS,
@@ -158,6 +158,11 @@ def read_country(
             table = combined(table, names, ages, split=split)
             findings.extend(table.findings)
             table = replace(table, findings=())
+        if len(table.names) > MOST:
+            raise ValueError(
+                f"{table.source}: has {len(table.names)} groups; accepted: 1 to {MOST}; name bands, "
+                "or 'contacts' for those of the contacts"
+            )
         return Fitting(table, ages, orientation, split, findings)
 
     if contacts is not None:

@@ -13,6 +13,7 @@ from simulators.country.prem import is_prem
 from simulators.country.settings import SETTINGS, setting_of
 from simulators.country.survey import is_survey_contacts, is_survey_participants
 from simulators.files.grid import TableFile
+from simulators.files.numbers import is_number
 
 
 @dataclass
@@ -43,14 +44,14 @@ def told_apart(
         A file cannot be read, or two are the same; in one line.
     """
     roles = Roles()
-    for file in files:
-        path = os.fspath(file)
-        header = TableFile(path, country, encoding).header()
+    for path in [os.fspath(one) for one in files]:
+        file = TableFile(path, country, encoding)
+        header = file.header()
         if is_survey_participants(header):
             roles.participants.append(path)
         elif is_survey_contacts(header) or is_prem(header):
             roles.contacts = _only(roles.contacts, path, "contacts")
-        elif is_groups(header):
+        elif is_groups(header) and not _is_pair(file, header):
             roles.groups = _only(roles.groups, path, "groups")
         elif (setting := _setting(path)) is not None:
             roles.by_setting[setting] = _only(roles.by_setting.get(setting), path, f"contacts at {setting}")
@@ -65,6 +66,11 @@ def _only(known: str | None, path: str, what: str) -> str:
             f"{path}: is a table of {what}, as {known} is; say which is what (--groups, --contacts)"
         )
     return path
+
+
+def _is_pair(file: TableFile, header: Sequence[str]) -> bool:
+    """Whether a table of two columns of numbers is of the contacts of two groups."""
+    return len(header) == 2 and all(map(is_number, header)) and len(file.grid().rows) == 2
 
 
 def _setting(path: str) -> str | None:

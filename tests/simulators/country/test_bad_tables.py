@@ -141,6 +141,12 @@ def test_bad_contacts(refused, contacts, line):
     assert refused(contacts=contacts).startswith(line)
 
 
+def test_more_groups_than_a_country_has(refused):
+    groups = "name,persons\n" + "".join(f"group {k},1\n" for k in range(101))
+    line = "groups.csv: has 101 groups; accepted: 1 to 100; name bands, or 'contacts'"
+    assert refused(groups=groups).startswith(line)
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(ValueError, match="nowhere.csv: No such file or directory"):
         read_country(tmp_path / "nowhere.csv", tmp_path / "nowhere.csv")
