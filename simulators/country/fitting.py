@@ -44,7 +44,13 @@ class Fitting:
     findings: list[str] = field(default_factory=list)
 
     def fit(
-        self, contacts: Array, labels: Sequence[str] | None, source: str, *, reported_by_row: bool = False
+        self,
+        contacts: Array,
+        labels: Sequence[str] | None,
+        source: str,
+        *,
+        reported_by_row: bool = False,
+        check: bool = True,
     ) -> Array:
         """Contacts of one person of the row's group with persons of the column's.
 
@@ -57,13 +63,15 @@ class Fitting:
             The file.
         reported_by_row : bool
             Whether the form of the file says that its rows report.
+        check : bool
+            Whether reciprocity is to tell a wrong orientation; not of a part of all contacts.
         """
         direct = self._in_order(contacts, labels, source)
         if direct is not None:
-            return self._oriented(direct, self.table.persons, source, reported_by_row)
+            return self.oriented(direct, self.table.persons, source, reported_by_row, check)
         bands, theirs = self._bands(contacts, labels, source)
         persons = np.array([self._persons(band, theirs, source) for band in bands])
-        contacts = self._oriented(contacts, persons, source, reported_by_row)
+        contacts = self.oriented(contacts, persons, source, reported_by_row, check)
         return self._of_bands(contacts, bands, theirs, source)
 
     def _in_order(self, contacts: Array, labels: Sequence[str] | None, source: str) -> Array | None:
@@ -115,6 +123,8 @@ class Fitting:
                 raise ValueError(
                     f"{source}: has no contacts of some ages of group {name!r} of {self.table.source}"
                 )
+            if self.ages is not None and self.ages.within(group) <= 0:
+                raise ValueError(f"{self.table.source}: no persons by age are given of group {name!r}")
         return bands, groups
 
     def _persons(self, band: Band, groups: list[Band], source: str) -> float:
@@ -157,7 +167,10 @@ class Fitting:
         self._find(f"{source}: {len(bands)} bands put together to {len(groups)} groups, weighted by persons")
         return aggregated(contacts, persons, of_group)
 
-    def _oriented(self, contacts: Array, persons: Array, source: str, reported_by_row: bool) -> Array:
+    def oriented(
+        self, contacts: Array, persons: Array, source: str, reported_by_row: bool, check: bool
+    ) -> Array:
+        """Contacts of one person of the row, from either orientation."""
         if reported_by_row:
             if self.orientation == "column":
                 raise ValueError(f"{source}: the rows report in files of this form; leave orientation out")
@@ -165,7 +178,7 @@ class Fitting:
         if self.orientation == "column":
             self._find(f"{source}: turned, so that its columns, who report, are the rows")
             return np.ascontiguousarray(contacts.T)
-        if self.orientation is None:
+        if self.orientation is None and check:
             unbalanced = fits_the_other_way(contacts, persons)
             if unbalanced is not None:
                 here, there = unbalanced

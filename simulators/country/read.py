@@ -204,10 +204,12 @@ def read_country(
         findings.extend(square.findings)
         labels = _labels(square, guess=bands == "contacts")
         weight = 1.0 if known is None else MISTRY_WEIGHTS[known]
-        one = fitting(labels).fit(weight * square.contacts, labels, square.source)
+        one = fitting(labels).fit(weight * square.contacts, labels, square.source, check=False)
         fitted[setting] = fitted[setting] + one if setting in fitted else one
     whole = summed(fitted, total, table.names, source) if fitted else total
     assert whole is not None
+    if contacts is None and orientation is None:
+        fitting(table.names).oriented(whole, table.persons, source, reported_by_row=False, check=True)
     whole, fitted = _reciprocal(whole, fitted, table, source, reciprocity, findings)
     others = {what: column for what, column in table.columns.items() if what != "persons"}
     told = tuple(dict.fromkeys(findings))

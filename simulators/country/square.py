@@ -11,7 +11,7 @@ import numpy as np
 from policyloop.messages import did_you_mean
 from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
-from simulators.country.bands import band
+from simulators.country.bands import band, check_dates
 from simulators.country.groups import MOST
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
@@ -58,6 +58,7 @@ def square_of(grid: Grid, decimal: str | None = None) -> Square:
     if columns is None and rows is not None and only_counted(rows):
         rows = None
     labels = rows or columns
+    check_dates(labels or (), grid.source)
     order: Sequence[int] = range(J)
     if rows is not None and columns is not None:
         order = places(columns, rows, f"{grid.source}: columns", "the rows")

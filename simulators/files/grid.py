@@ -6,6 +6,7 @@ import csv
 import datetime
 import io
 import os
+import re
 import zipfile
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,9 @@ DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": 
 
 _LOOKED_AT = 20
 """Rows by which a delimiter is told."""
+
+_NOTE_OF_EXCEL = re.compile(r"\Asep=[^\n]\r?\n")
+"""A first line that tells Excel the delimiter; left blank, so that rows keep their numbers."""
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 
@@ -93,7 +97,8 @@ class TableFile:
             self.how = "Excel workbook"
             self._cells = self._of_workbook(data, sheet)
         else:
-            self._text, known = decoded(data, self.source, encoding)
+            text, known = decoded(data, self.source, encoding)
+            self._text = _NOTE_OF_EXCEL.sub("\n", text, count=1)
             self._delimiter = _delimiter(self._text)
             self.how = f"CSV, {DELIMITERS[self._delimiter]}, {known}"
 

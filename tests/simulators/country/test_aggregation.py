@@ -250,3 +250,16 @@ def test_bands_that_the_groups_cannot_make(files, bands, line):
 def test_bands_of_names():
     assert bands_of(["0-4", "5+"]) == (Band(0, 4), Band(5, OPEN))
     assert bands_of(["0-4", "nurses"]) is None
+
+
+def test_persons_by_age_that_lack_a_group_are_refused(files):
+    young = pd.DataFrame({"age": ["0-4", "5-19", "20-64"], "persons": 100})
+    young.to_csv(files / "young.csv", index=False)
+    with pytest.raises(ValueError, match="no persons by age are given of group '65\\+'"):
+        read_country(files / "coarse.csv", files / "contacts.csv", persons=files / "young.csv")
+
+
+def test_persons_by_age_that_are_no_ages_are_refused(files):
+    pd.DataFrame({"name": ["nurses"], "persons": 100}).to_csv(files / "nurses.csv", index=False)
+    with pytest.raises(ValueError, match="nurses.csv: its names are no ages"):
+        read_country(files / "coarse.csv", files / "contacts.csv", persons=files / "nurses.csv")

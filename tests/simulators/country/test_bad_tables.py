@@ -84,7 +84,7 @@ def test_the_tables_of_these_tests_are_good(tmp_path):
         ),
         (
             GROUPS.replace("5-64", "09-May"),
-            "groups.csv: group '09-May' is a date, which a spreadsheet has made",
+            "groups.csv: '09-May' is a date, which a spreadsheet has made",
         ),
         ('name;persons\na;"12,345"\n', "groups.csv: '12,345' may be thousands or decimals; say decimal"),
         (
