@@ -13,7 +13,7 @@ from policyloop.messages import did_you_mean
 from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
 from simulators.country.aggregation import Ages, both_open, opened
-from simulators.country.bands import Band, bands_of, check_bands
+from simulators.country.bands import Band, band, bands_of, check_bands
 from simulators.country.known_bands import MISTRY_18, is_mistry_18
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
@@ -93,12 +93,12 @@ def combined(table: GroupTable, names: Sequence[str], ages: Ages | None, *, spli
         raise ValueError(f"{table.source}: its groups are no bands of ages, so they make no others")
     if both_open(wanted, mine):
         wanted, mine = tuple(opened(wanted)), tuple(opened(mine))
-    for name, band in zip(names, wanted, strict=True):
-        if band.low < min(mine).low or band.high > max(mine).high:
+    for name, one in zip(names, wanted, strict=True):
+        if one.low < min(mine).low or one.high > max(mine).high:
             raise ValueError(f"{table.source}: has no persons of some ages of band {name!r}")
     share = np.zeros((len(wanted), len(mine)))
-    for (i, band), (j, own) in itertools.product(enumerate(wanted), enumerate(mine)):
-        shared = Band(max(band.low, own.low), min(band.high, own.high))
+    for (i, one), (j, own) in itertools.product(enumerate(wanted), enumerate(mine)):
+        shared = Band(max(one.low, own.low), min(one.high, own.high))
         if shared.low <= shared.high:
             share[i, j] = 1.0 if shared == own else ages.within(shared) / ages.within(own)
     for j, name in enumerate(table.names):
@@ -174,7 +174,7 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
 def is_groups(header: Sequence[str]) -> bool:
     """Whether the first row of a table is that of groups: names of columns, or an age and its persons."""
     return any(_key(title) in ALIASES["persons"] for title in header) or (
-        len(header) == 2 and all(map(is_number, header))
+        len(header) == 2 and is_number(header[1]) and (is_number(header[0]) or band(header[0]) is not None)
     )
 
 

@@ -193,7 +193,7 @@ def read_country(
             findings.append(f"{file.source}: a table of contacts ({file.how})")
             square = square_of(file.grid(), decimal)
             findings.extend(square.findings)
-            labels = _labels(square, guess=bands == "contacts")
+            labels = _labels(square, bands == "contacts", findings)
             total = fitting(labels).fit(square.contacts, labels, square.source)
     for setting, path in settings.items():
         known = mistry_setting(os.fspath(path))
@@ -202,7 +202,7 @@ def read_country(
             what = f"shares of contacts at {known} of Mistry et al. 2021, times {MISTRY_WEIGHTS[known]} a day"
         square = square_of(opened(path, what).grid(), decimal)
         findings.extend(square.findings)
-        labels = _labels(square, guess=bands == "contacts")
+        labels = _labels(square, bands == "contacts", findings)
         weight = 1.0 if known is None else MISTRY_WEIGHTS[known]
         one = fitting(labels).fit(weight * square.contacts, labels, square.source, check=False)
         fitted[setting] = fitted[setting] + one if setting in fitted else one
@@ -248,12 +248,18 @@ def _ages_of(table: GroupTable) -> Ages | None:
     return Ages(tuple(found[index] for index in order), table.persons[order])
 
 
-def _labels(square: Square, *, guess: bool) -> tuple[str, ...] | None:
+def _labels(square: Square, guess: bool, findings: list[str]) -> tuple[str, ...] | None:
     """The labels of a table, or those that its name tells, or by a guess its size."""
     J = len(square.contacts)
     if square.labels is None and is_mistry_18(square.source) and len(MISTRY_18) == J:
         return MISTRY_18
-    return UNLABELLED[J][1] if square.labels is None and guess and J in UNLABELLED else square.labels
+    if square.labels is None and guess and J in UNLABELLED:
+        whose, labels = UNLABELLED[J]
+        findings.append(
+            f"{square.source}: has no labels; taken as {whose} {J} bands, {labels[0]} to {labels[-1]}"
+        )
+        return labels
+    return square.labels
 
 
 def _surveyed(

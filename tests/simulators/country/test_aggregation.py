@@ -263,3 +263,12 @@ def test_persons_by_age_that_are_no_ages_are_refused(files):
     pd.DataFrame({"name": ["nurses"], "persons": 100}).to_csv(files / "nurses.csv", index=False)
     with pytest.raises(ValueError, match="nurses.csv: its names are no ages"):
         read_country(files / "coarse.csv", files / "contacts.csv", persons=files / "nurses.csv")
+
+
+def test_a_split_band_is_met_as_the_persons_of_the_groups_are(files):
+    """The groups' own persons count, and the file of ages only within a group."""
+    pd.DataFrame({"age": ["0-4", "5-9"], "persons": [100, 300]}).to_csv(files / "two.csv", index=False)
+    pd.DataFrame({"age": range(10), "persons": 7}).to_csv(files / "ages.csv", index=False)
+    (files / "one.csv").write_text(",0-9\n0-9,8\n")
+    country = read_country(files / "two.csv", files / "one.csv", persons=files / "ages.csv", split=True)
+    np.testing.assert_allclose(country.contacts, [[2, 6], [2, 6]])
