@@ -297,6 +297,8 @@ class Facts(NamedTuple):
         in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
+    info_units : dict of str, or None
+        Units of what steps say besides, by the names of its entries.
     objectives : list of dict, or None
         Of several objectives each one's `name`, `unit`, `sense` and `reference`, see
         `scenarios.study.several`; None where there is one.
@@ -320,6 +322,7 @@ class Facts(NamedTuple):
     limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
     objectives: list[dict[str, Any]] | None = None
+    info_units: dict[str, str] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -339,6 +342,9 @@ class Facts(NamedTuple):
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
             group_sense=getattr(environment, "group_sense", None),
+            info_units={str(name): str(unit) for name, unit in environment.info_units.items()}
+            if isinstance(environment.info_units, Mapping)
+            else {},
         )
 
     @classmethod

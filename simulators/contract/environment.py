@@ -11,6 +11,7 @@ import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -142,6 +143,8 @@ class Environment(ABC):
         Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
         What `current_policy` is, in words.
+    info_units : mapping of str to str
+        Units of what `Outcomes.info` holds, by the names of its entries, for figures.
     limits : sequence of Limit
         What the noise-free outcomes of a policy must keep; none unless set.
     """
@@ -157,6 +160,7 @@ class Environment(ABC):
     outcome_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
+    info_units: Mapping[str, str] = MappingProxyType({})
     limits: Sequence[Limit] = ()
 
     _rng: np.random.Generator | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -115,6 +116,7 @@ class FluABM(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
+    info_units = MappingProxyType({"infected": "persons"})
     outcome_range = (0.0, np.inf)  # counted persons: no noise is added to them
     policy_space: BoundedPolicySpace
 
