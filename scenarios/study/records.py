@@ -296,6 +296,8 @@ class Facts(NamedTuple):
         in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
+    findings : list of str or None
+        What the environment says was read, assumed and fitted when it was made.
     """
 
     name: str
@@ -315,6 +317,7 @@ class Facts(NamedTuple):
     outcome_range: list[list[float | None]] | None = None
     limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
+    findings: list[str] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -334,6 +337,7 @@ class Facts(NamedTuple):
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
             group_sense=getattr(environment, "group_sense", None),
+            findings=list(environment.findings) or None,
         )
 
     @classmethod

@@ -144,6 +144,8 @@ class Environment(ABC):
         What `current_policy` is, in words.
     limits : sequence of Limit
         What the noise-free outcomes of a policy must keep; none unless set.
+    findings : sequence of str
+        What was read, assumed and fitted when it was made, one sentence each, for whoever runs it.
     """
 
     groups: tuple[str, ...]
@@ -158,6 +160,7 @@ class Environment(ABC):
     current_policy: Array | None = None
     current_policy_label: str = ""
     limits: Sequence[Limit] = ()
+    findings: Sequence[str] = ()
 
     _rng: np.random.Generator | None = None
 

@@ -287,7 +287,10 @@ class FluODE(Environment):
         self.beta, self.r0 = self._rates(r0)
         self.season_ode = season(self.beta, self.initial_infected)
         self.n_steps = self.season_ode.n_steps
-        self.findings = (*people.findings, *(self.fit.sentences(self.groups) if self.fit else ()))
+        said = () if self.fit is None else self.fit.sentences(self.groups)
+        if people.own and r0 is None:
+            said = (f"r0 = {self.r0:.4g}, by default: 1.28 at today's coverage",)
+        self.findings = (*people.findings, *said)
         self._last: tuple[bytes, Array] | None = None
 
     def step(self, policy: Any) -> Outcomes:

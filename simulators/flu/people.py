@@ -39,6 +39,8 @@ class People:
         hospitalisation, death, cost, qaly_loss of one infection.
     own : bool
         Whether they are somebody's own, and not the paper's.
+    stated : tuple of str
+        Parameters that a country of one's own tells, of those with a default.
     findings : tuple of str
         What was read of them, and what holds by default, one sentence each.
     """
@@ -56,6 +58,7 @@ class People:
     treatment_weights: Array
     risks: Mapping[str, Array | None] = field(default_factory=dict)
     own: bool = False
+    stated: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
 
     def changed(self, current: Any, risks: Mapping[str, Any], **options: Any) -> People:
@@ -82,7 +85,16 @@ class People:
             found["coverage"] = per_group("current", current, self.groups, least=0, most=1)
             found["coverage_label"] = OWN_COVERAGE
         stated = {name: self._risk(name, value) for name, value in risks.items()}
-        return replace(self, risks=stated, **found)
+        return replace(self, risks=stated, findings=(*self.findings, *self._assumed(options)), **found)
+
+    def _assumed(self, options: Mapping[str, Any]) -> list[str]:
+        """What holds by default in a country of one's own, in words."""
+        usual = {"initial_infected": f"{tables.OWN_SEEDING:g} of", "efficacy": f"{tables.OWN_EFFICACY:g} in"}
+        return [
+            f"{name}: {words} every group, by default"
+            for name, words in usual.items()
+            if self.own and name not in self.stated and options.get(name) is None
+        ]
 
     def _risk(self, name: str, given: Any) -> Array | None:
         """What an infection of each group brings, (J,); None where it is unknown."""
@@ -183,9 +195,6 @@ def _of_country(country: Country) -> People:
         raise ValueError(f"groups: there are {J}; accepted: {MOST_GROUPS} at most")
     persons = np.asarray(country.persons, dtype=float)
     risks = {name: getattr(country, name) for name in ("hospitalisation", "death", "cost", "qaly_loss")}
-    said = list(country.findings)
-    if country.initial_infected is None:
-        said.append(f"initial_infected: {tables.OWN_SEEDING:g} of every group, by default")
     ones = np.ones(J)
     share = persons / persons.sum()
     return People(
@@ -204,7 +213,8 @@ def _of_country(country: Country) -> People:
         treatment_weights=survey.AGES[5].treatment_weights.sum() * share,
         risks=risks,
         own=True,
-        findings=tuple(said),
+        stated=("initial_infected",) if country.initial_infected is not None else (),
+        findings=country.findings,
     )
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from policyloop.messages import on_one_line, unknown_name
+from policyloop.messages import unknown_name
 from simulators.arrays import Array
 from simulators.contract.validation import per_group
+from simulators.files.grid import read_grid
+from simulators.files.numbers import decimal_mark, numbers
 
 TOTAL = "cases"
 """The column of counts of all groups together."""
+KNOWN = ("group", "attack_rate", "persons", "standard_error", "week", TOTAL)
+"""The columns that are no groups, in any case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +68,18 @@ def attack_rates(given: Any, groups: Sequence[str]) -> AttackRates:
         found = AttackRates("calibrate: attack_rate", np.arange(len(groups)), rates)
         _refuse_rates(found, groups)
         return found
-    header, rows = _table(given)
+    header, rows, mark = _table(given)
     for column in ("group", "attack_rate"):
         if column not in header:
             raise ValueError(f"{given}: column {column!r} is missing; there are {', '.join(header)}")
     names = [row["group"] for row in rows]
     for number_of, name in enumerate(names, 2):
         if name not in groups:
-            raise ValueError(f"{given}: line {number_of}: group: {unknown_name('group', name, groups)}")
+            raise ValueError(f"{given}: row {number_of}: group: {unknown_name('group', name, groups)}")
         if names.count(name) > 1:
             raise ValueError(f"{given}: group {name!r} is there twice; accepted: a row a group")
     columns: dict[str, Array] = {
-        column: np.array([_number(given, k, column, row[column]) for k, row in enumerate(rows, 2)])
+        column: _column(given, rows, column, mark)
         for column in ("attack_rate", "persons", "standard_error")
         if column in header
     }
@@ -120,7 +122,7 @@ def weekly_counts(given: Any, groups: Sequence[str]) -> WeeklyCounts:
     """
     if not isinstance(given, str):
         raise ValueError(f"calibrate: weekly_counts={given!r} must be a file")
-    header, rows = _table(given)
+    header, rows, mark = _table(given)
     if "week" not in header:
         raise ValueError(f"{given}: column 'week' is missing; there are {', '.join(header)}")
     columns = [column for column in header if column != "week"]
@@ -134,12 +136,10 @@ def weekly_counts(given: Any, groups: Sequence[str]) -> WeeklyCounts:
         if missing:
             raise ValueError(f"{given}: group {missing[0]!r} has no column; accepted: all groups, or {TOTAL}")
         columns = list(groups)
-    counts = np.array([[_number(given, k, c, row[c]) for c in columns] for k, row in enumerate(rows, 2)])
+    counts = np.array([_column(given, rows, column, mark) for column in columns]).T
     for k, row in enumerate(rows, 1):
         if row["week"].strip() != str(k):
-            raise ValueError(
-                f"{given}: line {k + 1}: week is {row['week']!r}; accepted: 1, 2, 3, .. in order"
-            )
+            raise ValueError(f"{given}: row {k + 1}: week is {row['week']!r}; accepted: 1, 2, 3, .. in order")
     if (counts < 0).any():
         raise ValueError(f"{given}: a count is {counts.min():g}; accepted: numbers >= 0")
     if not counts.any():
@@ -147,28 +147,20 @@ def weekly_counts(given: Any, groups: Sequence[str]) -> WeeklyCounts:
     return WeeklyCounts(given, counts, columns != [TOTAL])
 
 
-def _table(path: str) -> tuple[list[str], list[Mapping[str, str]]]:
-    """Header and rows of a file of separated values, by the separator that its header has most of."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: cannot be read ({on_one_line(error)})") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) < 2:
+def _table(path: str) -> tuple[list[str], list[Mapping[str, str]], str]:
+    """Header and rows of a file of any kind that countries come in, and its decimal mark."""
+    grid = read_grid(path)
+    header, *body = grid.rows
+    if not body:
         raise ValueError(f"{path}: must have a header and a row at least")
-    separator = max(",;\t", key=lines[0].count)
-    header, *rows = ([cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator))
-    for k, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            raise ValueError(f"{path}: line {k} has {len(row)} entries; the header has {len(header)}")
-    return header, [dict(zip(header, row, strict=True)) for row in rows]
+    columns = [cell.strip().lower() if cell.strip().lower() in KNOWN else cell.strip() for cell in header]
+    rows = [dict(zip(columns, (cell.strip() for cell in row), strict=True)) for row in body]
+    mark = decimal_mark([row[c] for row in rows for c in columns if c not in ("group", "week")], path)
+    return columns, rows, mark
 
 
-def _number(path: str, line: int, column: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise ValueError(f"{path}: line {line}: {column} is {text!r}; accepted: a number")
-    return value
+def _column(path: str, rows: Sequence[Mapping[str, str]], column: str, mark: str) -> Array:
+    values = numbers([row[column] for row in rows], mark)
+    for k in np.flatnonzero(np.isnan(values))[:1]:
+        raise ValueError(f"{path}: row {k + 2}: {column} is {rows[k][column]!r}; accepted: a number")
+    return values
