@@ -85,6 +85,7 @@ class ReframedEnvironment(Environment):
         self.current_policy = environment.current_policy
         self.current_policy_label = environment.current_policy_label
         self.info_units = environment.info_units
+        self.findings = environment.findings
         self.limits = (*environment.limits, *limits)
         for limit in self.limits:
             limit.row(self.groups)

@@ -104,6 +104,8 @@ def run(
         worlds = Worlds(scenario)
         try:
             refuse_mistakes(worlds.of(1))
+            for sentence in worlds.of(1).environment.findings:
+                progress.note(sentence)
             with workforce(backend, scheduler, jobs) as found:
                 # A model may have changed the working folder when it was imported, and count on it.
                 store = Store(folder / path if Path.cwd() != folder else path, resume=resume, force=force)

@@ -302,6 +302,8 @@ class Facts(NamedTuple):
     objectives : list of dict, or None
         Of several objectives each one's `name`, `unit`, `sense` and `reference`, see
         `scenarios.study.several`; None where there is one.
+    findings : list of str or None
+        What the environment says was read, assumed and fitted when it was made.
     """
 
     name: str
@@ -323,6 +325,7 @@ class Facts(NamedTuple):
     group_sense: Literal["minimize", "maximize"] | None = None
     objectives: list[dict[str, Any]] | None = None
     info_units: dict[str, str] | None = None
+    findings: list[str] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -345,6 +348,7 @@ class Facts(NamedTuple):
             info_units={str(name): str(unit) for name, unit in environment.info_units.items()}
             if isinstance(environment.info_units, Mapping)
             else {},
+            findings=list(environment.findings) or None,
         )
 
     @classmethod

@@ -147,6 +147,8 @@ class Environment(ABC):
         Units of what `Outcomes.info` holds, by the names of its entries, for figures.
     limits : sequence of Limit
         What the noise-free outcomes of a policy must keep; none unless set.
+    findings : sequence of str
+        What was read, assumed and fitted when it was made, one sentence each, for whoever runs it.
     """
 
     groups: tuple[str, ...]
@@ -162,6 +164,7 @@ class Environment(ABC):
     current_policy_label: str = ""
     info_units: Mapping[str, str] = MappingProxyType({})
     limits: Sequence[Limit] = ()
+    findings: Sequence[str] = ()
 
     _rng: np.random.Generator | None = None
 
