@@ -296,6 +296,8 @@ class Facts(NamedTuple):
         in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
+    persons : list of J numbers, or None
+        How many persons each group has, where groups are people.
     """
 
     name: str
@@ -315,6 +317,7 @@ class Facts(NamedTuple):
     outcome_range: list[list[float | None]] | None = None
     limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
+    persons: list[float] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -334,6 +337,9 @@ class Facts(NamedTuple):
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
             group_sense=getattr(environment, "group_sense", None),
+            persons=None
+            if environment.group_persons is None
+            else plain(np.asarray(environment.group_persons)),
         )
 
     @classmethod

@@ -156,6 +156,7 @@ class FluODE(Environment):
         self.contacts = _contact_matrix(contacts, table.groups)
         given = partial(per_group, groups=table.groups)
         self.population = given("population", population, default=table.population, above=0)
+        self.group_persons = self.population
         self.susceptibility = given("susceptibility", susceptibility, default=table.susceptibility, least=0)
         if efficacy is not None and not self.vaccinates:
             raise ValueError(
