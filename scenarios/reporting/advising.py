@@ -9,7 +9,8 @@ from scenarios.questions.estimate import Estimate
 from scenarios.reporting.document import Block, Numbers, Paragraph, Section, Table
 from scenarios.reporting.known import Judged, Known
 from scenarios.reporting.language import Language
-from scenarios.reporting.persons import doses, in_persons
+from scenarios.reporting.observed import Observed
+from scenarios.reporting.persons import cases, doses, in_persons
 from scenarios.results.limits import known_limits
 from scenarios.results.statistics import complete_advice
 from scenarios.study.records import ALL_TRIALS
@@ -17,7 +18,7 @@ from scenarios.study.records import ALL_TRIALS
 ALMOST = 0.999
 
 
-def advising(known: Known, words: Language) -> Section:
+def advising(known: Known, before: Observed | None, after: Observed | None, words: Language) -> Section:
     """The recommendation."""
     say = words.say
     blocks: list[Block] = []
@@ -28,7 +29,7 @@ def advising(known: Known, words: Language) -> Section:
             Paragraph(_lead(known, known.chosen, words), "lead"),
             Paragraph(_value(known, known.chosen, words)),
         ]
-        blocks.append(_numbers(known, known.chosen, words))
+        blocks.append(_numbers(known, known.chosen, before, after, words))
         checked = _checked(known, known.chosen, words)
         if checked:
             blocks.append(Paragraph(checked))
@@ -75,6 +76,8 @@ def _value(known: Known, chosen: Judged, words: Language) -> str:
     if today is None or today.objective is None or today.point == chosen.point:
         return text if today is None or today.point != chosen.point else f"{text} {words.say('advice.same')}"
     name = todays_name(known, words)
+    if known.todays_name:
+        name = words.say("advice.todays", name=name)
     text += " " + words.say("advice.against", today=name, estimate=words.estimate(today.objective), unit=unit)
     share = change(today.objective.mean, chosen.objective.mean)
     if share is not None:
@@ -116,29 +119,39 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(mean, mean - low, mean + high)
 
 
-def _numbers(known: Known, chosen: Judged, words: Language) -> Numbers:
+def _numbers(
+    known: Known, chosen: Judged, before: Observed | None, after: Observed | None, words: Language
+) -> Numbers:
     say, facts = words.say, known.study.environment
     items: list[tuple[str, str, str]] = []
     today = known.today
     if chosen.objective is not None:
         unit = facts.objective_unit
-        ends = words.estimate(chosen.objective)
+        ends = between(chosen.objective, words)
         items.append(
             (words.number(chosen.objective.mean), words.with_unit(say("advice.objective"), unit), ends)
         )
         if today is not None and today.objective is not None and today.point != chosen.point:
             share = change(today.objective.mean, chosen.objective.mean)
-            apart = words.estimate(difference(chosen.objective, today.objective))
+            apart = difference(chosen.objective, today.objective)
             if share is not None:
                 sign = "+" if share > 0 else "\N{MINUS SIGN}"
                 name = say("advice.change", today=todays_name(known, words))
-                items.append((f"{sign}{words.percent(abs(share))}", name, f"{apart} {unit}".strip()))
+                moved = f"{words.number(apart.mean)} {unit}".strip()
+                items.append(
+                    (f"{sign}{words.percent(abs(share))}", name, f"{moved}, {between(apart, words)}")
+                )
             counted = in_persons(known.study, difference(today.objective, chosen.objective))
             if counted is not None:
                 what, averted = counted
-                low, high = words.persons(averted.low), words.persons(averted.high)
-                note = say("number.interval", mean="", low=low, high=high).strip()
+                counts = {"low": words.persons(averted.low), "high": words.persons(averted.high)}
+                note = say("number.between", **counts) if math.isfinite(averted.low) else ""
                 items.append((words.persons(averted.mean), say("advice.averted", what=what), note))
+    ill = cases(known.study, before), cases(known.study, after)
+    if ill[0] is not None and ill[1] is not None and today is not None and today.point != chosen.point:
+        fewer = float((ill[0] - ill[1]).sum())
+        note = say("advice.cases_of", before=words.persons(ill[0].sum()), after=words.persons(ill[1].sum()))
+        items.append((words.persons(fewer), say("advice.averted", what=say("advice.cases")), note))
     given = doses(known.study, chosen.point.policy)
     if given is not None:
         now = None if today is None else doses(known.study, today.point.policy)
@@ -147,6 +160,13 @@ def _numbers(known: Known, chosen: Judged, words: Language) -> Numbers:
     if chosen.probability is not None:
         items.append((chance(chosen.probability, words), say("advice.limits_kept"), ""))
     return Numbers(items)
+
+
+def between(one: Estimate, words: Language) -> str:
+    """An interval in words; "" where there is none."""
+    if not (math.isfinite(one.low) and math.isfinite(one.high)):
+        return ""
+    return words.say("number.between", low=words.number(one.low), high=words.number(one.high))
 
 
 def _checked(known: Known, chosen: Judged, words: Language) -> str:

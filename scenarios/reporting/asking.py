@@ -102,14 +102,15 @@ def _limits(study: Study, words: Language) -> list[str]:
 def _levers(known: Known, words: Language) -> Table:
     facts, say = known.study.environment, words.say
     today = [] if facts.current_policy is None else facts.entries(facts.current_policy)
-    head = [say("question.lever"), say("question.unit"), say("question.may_be")]
+    shared = facts.units[0] if len(set(facts.units)) == 1 else ""
+    head = [say("question.lever"), *([] if shared else [say("question.unit")]), say("question.may_be")]
     if today:
         head.append(facts.current_policy_label or say("question.today"))
     rows = []
-    shared = zip(facts.labels, facts.units, facts.kinds, strict=True)
-    for place, (label, unit, lever) in enumerate(shared):
-        if place >= MOST_LEVERS:
-            break
-        may_be = say("question.of_candidates") if facts.finite else in_words(lever)
-        rows.append([label, unit or "-", may_be, *([words.entry(today[place])] if today else [])])
-    return Table(say("question.caption"), head, rows, text_columns=(1, 2))
+    named = list(zip(facts.labels, facts.units, facts.kinds, strict=True))[:MOST_LEVERS]
+    for place, (label, unit, lever) in enumerate(named):
+        may_be = say("question.of_candidates") if facts.finite else in_words(lever).replace("..", " to ")
+        unit_cell = [] if shared else [unit or "-"]
+        rows.append([label, *unit_cell, may_be, *([words.entry(today[place])] if today else [])])
+    columns = (1,) if shared else (1, 2)
+    return Table(words.with_unit(say("question.caption"), shared), head, rows, text_columns=columns)

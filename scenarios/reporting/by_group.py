@@ -12,12 +12,19 @@ from scenarios.reporting.drawing import inline
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed
-from scenarios.reporting.persons import PER_PERSON, counted_unit, doses_by_group, population
+from scenarios.reporting.persons import PER_PERSON, cases, counted_unit, doses, doses_by_group, population
+from scenarios.reporting.simulating import NOTHING, Simulated
 
 MOST_BARS = 30
 
 
-def by_group(known: Known, before: Observed | None, after: Observed | None, words: Language) -> Section:
+def by_group(
+    known: Known,
+    before: Observed | None,
+    after: Observed | None,
+    simulated: Simulated | None,
+    words: Language,
+) -> Section:
     """What the recommendation means for every group."""
     say, chosen, today = words.say, known.chosen, known.today
     blocks: list[Block] = []
@@ -36,7 +43,7 @@ def by_group(known: Known, before: Observed | None, after: Observed | None, word
     counted = _persons(known, then, chosen.groups, before, after, name, words)
     if counted is not None:
         blocks.append(counted)
-    for note in _notes(before, after, words):
+    for note in [*_notes(before, after, words), *_against_nothing(known, after, simulated, words)]:
         blocks.append(Paragraph(note, "note"))
     return Section("groups", say("groups.heading"), blocks)
 
@@ -152,8 +159,8 @@ def _persons(
         doses_by_group(study, known.chosen.point.policy),
         doses_by_group(study, known.today.point.policy),
     )
-    cases = _attack(seen_before, len(persons)), _attack(seen_after, len(persons))
-    shown_cases = cases[0] is not None and cases[1] is not None
+    ill = cases(study, seen_before), cases(study, seen_after)
+    shown_cases = ill[0] is not None and ill[1] is not None
     if not (what or shown_cases or given is not None):
         return None
     head = [say("groups.group"), say("groups.persons")]
@@ -170,27 +177,14 @@ def _persons(
             (before[group].mean - after[group].mean) * total if what.get(unit) == one else 0.0
             for one in names
         ]
-        if cases[0] is not None and cases[1] is not None:
-            numbers += [
-                cases[0][j] * persons[j],
-                cases[1][j] * persons[j],
-                (cases[0][j] - cases[1][j]) * persons[j],
-            ]
+        if ill[0] is not None and ill[1] is not None:
+            numbers += [ill[0][j], ill[1][j], ill[0][j] - ill[1][j]]
         if given is not None and now is not None:
             numbers += [now[j], given[j]]
         sums += numbers
         rows.append([group, *map(words.persons, numbers)])
     rows.append([say("groups.total"), *map(words.persons, sums.tolist())])
     return Table(say("groups.persons_caption"), head, rows, strong=[len(rows) - 1])
-
-
-def _attack(seen: Observed | None, J: int) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    """The share of every group that fell ill, where the simulator said so."""
-    values = None if seen is None else seen.info.get("attack_rate")
-    if values is None:
-        return None
-    found = np.asarray(values, dtype=float)
-    return found if found.shape == (J,) and np.isfinite(found).all() else None
 
 
 def _notes(before: Observed | None, after: Observed | None, words: Language) -> list[str]:
@@ -200,3 +194,17 @@ def _notes(before: Observed | None, after: Observed | None, words: Language) -> 
         if seen is not None and seen.distance > 0:
             found.append(words.say(key, distance=words.percent(seen.distance), where=seen.where))
     return found
+
+
+def _against_nothing(
+    known: Known, after: Observed | None, simulated: Simulated | None, words: Language
+) -> list[str]:
+    """Doses a case averted, against a season without any, where that was simulated."""
+    if simulated is None or known.chosen is None:
+        return []
+    without, ill = cases(known.study, simulated.infos.get(NOTHING)), cases(known.study, after)
+    given = doses(known.study, known.chosen.point.policy)
+    if without is None or ill is None or given is None or (averted := float((without - ill).sum())) <= 0:
+        return []
+    counts = {"cases": words.persons(averted), "doses": words.number(given / averted)}
+    return [words.say("groups.against_nothing", **counts)]

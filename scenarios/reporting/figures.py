@@ -15,7 +15,7 @@ from scenarios.figures.drawing import LineStyle, columns, new_figure
 from scenarios.questions.estimate import Estimate
 from scenarios.reporting.language import Language
 
-BEFORE, AFTER = "#8A949E", "#0072B2"
+BEFORE, AFTER, BAND = "#8A949E", "#0072B2", "#4A9BD1"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8B6914", "#7F7F7F", "#6A5ACD")
 """Okabe and Ito's, each to be told from light and dark paper."""
 WIDTH = 7.6
@@ -82,7 +82,6 @@ def reaches(
     chosen: Sequence[float],
     dots: Sequence[Sequence[float]],
     units: Sequence[str],
-    words: Language,
 ) -> Figure:
     """How far levers may move: a panel a unit, a band a lever, dots for every trial's recommendation."""
     panels: dict[str, list[int]] = {}
@@ -97,9 +96,7 @@ def reaches(
         for y, i in zip(at, rows, strict=True):
             axes.plot(within[i], (y, y), color="#A9B2BB", linewidth=1.2, zorder=1)
             low, high = ends[i]
-            axes.plot(
-                (low, high), (y, y), color=AFTER, linewidth=9, alpha=0.45, solid_capstyle="butt", zorder=2
-            )
+            axes.plot((low, high), (y, y), color=BAND, linewidth=9, solid_capstyle="butt", zorder=2)
             axes.plot(dots[i], np.full(len(dots[i]), y + 0.28), "o", color="#D55E00", markersize=3, zorder=3)
             axes.plot((chosen[i],) * 2, (y - 0.24, y + 0.24), color="#000000", linewidth=2.2, zorder=4)
         axes.set_yticks(at, [for_figure(names[i], _LONGEST) for i in rows])

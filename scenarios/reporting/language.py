@@ -57,6 +57,8 @@ class Language:
         """A large count, by three digits: 123,000 or 12.3 million."""
         if value is None or not math.isfinite(value):
             return "-"
+        if abs(value) < 0.5:  # of persons there is nothing less
+            return self.whole(0.0)
         for size, key in ((1e9, "number.billion"), (1e6, "number.million")):
             if abs(value) >= size:
                 return self.say(key, count=self.number(value / size))

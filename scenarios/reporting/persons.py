@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.questions.estimate import Estimate
+from scenarios.reporting.observed import Observed
 from scenarios.study.study import Study
 
 PER_PERSON = " per person"
@@ -66,3 +67,13 @@ def doses_by_group(study: Study, policy: Sequence[float]) -> NDArray[np.float64]
         else:
             return None
     return found
+
+
+def cases(study: Study, seen: Observed | None) -> NDArray[np.float64] | None:
+    """Persons of every group who fell ill (J,), where the simulator said which share did."""
+    persons = population(study)
+    values = None if seen is None else seen.info.get("attack_rate")
+    if values is None or persons is None or np.shape(values) != persons.shape:
+        return None
+    found: NDArray[np.float64] = np.asarray(values, dtype=float) * persons
+    return found if np.isfinite(found).all() else None
