@@ -33,6 +33,7 @@ from .priors.priors import learn_prior as learn_prior
 from .reframed import ReframedEnvironment as ReframedEnvironment
 from .reframed import Reweighing as Reweighing
 from .reframed import outcome_limits as outcome_limits
+from .replication import Replication as Replication
 from .round import Round as Round
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence

@@ -13,6 +13,8 @@ from .contract.registry import make as make
 from .contract.registry import names as names
 from .contract.registry import plugins as plugins
 from .contract.registry import register as register
+from .country.country import Country as Country
+from .country.read import read_country as read_country
 from .flu.abm import FluABM as FluABM
 from .flu.ode import FluODE as FluODE
 from .flu.season.model import FluModel as FluModel

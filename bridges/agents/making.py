@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bridges.feedback import composition, current_policy, search_space
-from bridges.reframed import outcome_limits
+from bridges.reframed import outcome_limits, several
 from optimizer.agents import names
 from optimizer.agents.agent import Agent, Feedback
 from optimizer.agents.plugins import accepts, brought_names, register_agent
@@ -49,6 +49,7 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         context=environment.lives,
         outcome_range=ranges,
         limits=outcome_limits(environment),
+        objectives=[composition(one) for one in several(environment)],
         blocks=getattr(environment, "blocks", None),
         **settings,
     )

@@ -77,7 +77,7 @@ class Search:
         return observed[self.space.contains(observed)] if len(observed) else observed
 
     @cached_property
-    def _known(self) -> Policies:
+    def known(self) -> Policies:
         """Where the incumbent is looked for: the policies observed, at first random ones."""
         return self.observed if len(self.observed) else self.space.sample(64, self.rng())
 
@@ -87,15 +87,15 @@ class Search:
 
         With limits, of those that probably keep them; nan where none does.
         """
-        means = posterior_means(self.model, self._known)
+        means = posterior_means(self.model, self.known)
         if self.limits is not None:
-            means = np.where(self.limits.probability(self._known) >= KEPT, means, np.nan)
+            means = np.where(self.limits.probability(self.known) >= KEPT, means, np.nan)
         return float(np.fmax.reduce(means))
 
     @property
     def prior_deviation(self) -> float:
         """The largest standard deviation of the objective at an observed policy, before any observation."""
-        return self.prior_deviation_at(self._known)
+        return self.prior_deviation_at(self.known)
 
     def leaders(self) -> Array | None:
         """The few observed policies with the best posterior means: good starts once something is known.

@@ -156,12 +156,15 @@ class Belief:
         failed = policies[~worked] if time is None else policies[:0]
         return Caution(self.space, self._feasible[2], policies[worked], failed, least)
 
-    def prior_deviation(self, policies: Policies, time: float | None) -> float:
-        """Largest standard deviation of the objective at policies before any observation."""
+    def prior_deviation(
+        self, policies: Policies, time: float | None, composition: BaseComposition | None = None
+    ) -> float:
+        """Largest standard deviation of the objective, or another composition, before any observation."""
         assert self.prior is not None
         means = np.stack([prior_mean_at(mean, policies) for mean in self.prior.means], axis=1)
         variances = self.prior_variances(policies, time)
-        return float(np.sqrt(np.fmax.reduce(self.composition.moments(means, variances, policies).variance)))
+        moments = (composition or self.composition).moments(means, variances, policies)
+        return float(np.sqrt(np.fmax.reduce(moments.variance)))
 
     def prior_variances(self, policies: Policies, time: float | None) -> Array:
         """Variances of the groups (n, J) before any observation."""

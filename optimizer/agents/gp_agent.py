@@ -26,6 +26,7 @@ from optimizer.agents.history import Told
 from optimizer.agents.recommending import objective_interval, recommended
 from optimizer.agents.settings import AgentSettings
 from optimizer.agents.surprises import Surprise
+from optimizer.agents.trade_off import TradeOff
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
@@ -66,11 +67,14 @@ class GPAgent(Agent):
         beta_t.
     belief : Belief
         What is believed after all that was told.
+    trade_off : TradeOff or None
+        How several objectives are weighed, where there are several.
 
     Raises
     ------
     ValueError
-        If a prior of groups is to be composed by a general g, or of limits that are not linear.
+        If a prior of groups is to be composed by a general g, or of limits that are not linear; if several
+        objectives are to be propagated by bounds, or their values to have a prior.
     """
 
     def __init__(
@@ -94,12 +98,16 @@ class GPAgent(Agent):
         if feedback == "aggregate":
             if settings.prior is not None and (settings.kernel == "composed" or self._limits):
                 groups = composed_of(name, composition, settings)
-            composition = composition.own(0 if self._limits is None else len(self._limits))
+            if settings.objectives:
+                self.objectives = len(settings.objectives)
+            others = self.objectives - 1 + (0 if self._limits is None else len(self._limits))
+            composition = composition.own(others)
             self.beside = settings.limits
-            self._limits = self._limits and self._limits.of_values()
-        elif isinstance(composition, GeneralComposition):
+            self._limits = self._limits and self._limits.of_values(self.objectives)
+        elif isinstance(composition, GeneralComposition) or settings.objectives:
             inside_beta = composition.groups
         self.composition: BaseComposition = composition
+        self.trade_off = TradeOff.of(settings, composition, feedback) if settings.objectives else None
         self.exploration = settings.schedule(space, inside_beta)
         self.belief = Belief(space, composition, settings, groups=groups, drawing=self.acquisition.random)
         self._timed, self._said = settings.context, False
@@ -136,12 +144,17 @@ class GPAgent(Agent):
         rng = functools.cache(lambda: self.rng(len(waiting)))
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
+            searched = model
+            if self.trade_off is not None:  # of several objectives, by another weighing for each policy
+                known = self._search(model, beta, rng, caution).known
+                weights = self.trade_off.drawn(self.seed, t + len(chosen))
+                searched = self.trade_off.weighed(model, known, weights)
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(model, beta, rng, caution, [*waiting, *chosen])
+            search = self._search(searched, beta, rng, caution, [*waiting, *chosen])
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
             if self.settings.blocks and self.feedback == "decomposed":
-                groups.append(self._block(model, chosen[-1]))
+                groups.append(self._block(searched, chosen[-1]))
             if not self.acquisition.random and len(chosen) < n:
                 hallucinate(model, chosen[-1])
         return Query(np.asarray(chosen), groups) if groups else np.asarray(chosen)
@@ -156,7 +169,7 @@ class GPAgent(Agent):
         at = np.asarray([policy])
         means, variances = model.predict_groups(at)
         drawn = Sampled(self.composition.groups).outcomes(means, variances)  # (S, 1, J)
-        slopes = np.stack([self.composition.slopes(one, at, np.sqrt(variances))[0] for one in drawn])
+        slopes = np.stack([model.composition.slopes(one, at, np.sqrt(variances))[0] for one in drawn])
         noise = self.belief.prior.noise_variances
         lowered = (slopes**2).mean(axis=0) * variances[0] ** 2 / np.maximum(variances[0] + noise, 1e-300)
         worth = [lowered[groups].sum() / cost for groups, cost in self.settings.blocks]
@@ -258,7 +271,7 @@ class GPAgent(Agent):
             lambda: self.observed,
             beta,
             rng,
-            lambda policies: self.belief.prior_deviation(policies, self._now),
+            lambda policies: self.belief.prior_deviation(policies, self._now, model.composition),
             self.belief.draws,
             taken,
             caution,
@@ -310,6 +323,8 @@ class GPAgent(Agent):
         model = self.belief.at(self._now)
         caution = None if self._timed else self.belief.caution(None, RECOMMENDED)
         search = self._search(model, 0.0, self.rng, caution)
+        if self.trade_off is not None:
+            search = replace(search, model=self.trade_off.weighed(model, search.known))
         if search.limits is not None:
             search = replace(search, level=self._certainty)
         return self.predicted(recommended(self.belief, self._now, search))

@@ -63,7 +63,7 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
     tried = tried[search.space.contains(tried)] if len(tried) else tried
     if not len(tried):
         return best_predicted(search)
-    model, works = belief.at(time), None if time is not None else belief.caution(None, RECOMMENDED)
+    model, works = search.model, None if time is not None else belief.caution(None, RECOMMENDED)
     means = np.nan_to_num(posterior_means(model, tried), nan=-np.inf)
     if works is not None:
         probability = works.feasibility.probability(tried)

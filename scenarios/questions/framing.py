@@ -59,7 +59,7 @@ def framed(study: Study, question: Question) -> Framed:
     named = question.objective or (_own_objective(study) if not question.weights else "")
     # An objective that counts groups is made small, whatever is to be done with the groups' outcomes.
     sense = own.sense = facts.group_sense or facts.sense
-    other = objective(named, sense, facts.group_units)
+    other = objective(named, sense, facts.group_units, facts.groups)
     if question.weights and other is not None:
         raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
     asked = reweighing(question.weights, facts.groups) if question.weights else other
@@ -76,7 +76,7 @@ def framed(study: Study, question: Question) -> Framed:
         own,
         objective=asked,
         limits=[*_own_limits(study), *limits(question.limits, facts.groups, sums)],
-        unit=unit_of(named, facts.group_units),
+        unit=unit_of(named, facts.group_units, facts.groups),
     )
     return Framed(environment, restricted(environment, question, facts))
 

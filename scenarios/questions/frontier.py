@@ -23,12 +23,13 @@ import bridges
 from optimizer.acquisition.search import Search
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.recommending import best_predicted, objective_interval
-from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition
+from optimizer.composition.scalarised import Scale, chebyshev, nondominated, signed
+from scenarios.declaration.asked import TOTAL, group_named
 from scenarios.errors import UserError
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed, framed, of_study
-from scenarios.questions.question import TOTAL, Question
+from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
 from scenarios.study.evidence import evidence
 from scenarios.study.levers import Entry
@@ -36,8 +37,6 @@ from scenarios.study.study import Study
 
 POINTS = 16
 """Weights of the scalarisation, besides one for each objective alone."""
-AUGMENTED = 0.05
-"""Share of the sum in the Chebyshev function, which leaves weakly dominated policies out."""
 ALIKE = 0.02
 """Points of the frontier nearer to each other than this, as a share of every objective's range, are one."""
 
@@ -116,7 +115,7 @@ def frontier(
     study : Study or path
     between : sequence of str
         Two or three of: "total" (the study's objective), a group, "worst-group", "group-gap", "cvar:LEVEL",
-        "count:THRESHOLD".
+        "count:THRESHOLD". Empty: the objectives of the study's scenario, where it has several.
     question : Question, optional
         Limits, a budget and fixed levers, which all policies keep, and weights of the total.
     agent, trial, relearn
@@ -138,6 +137,11 @@ def frontier(
     """
     opened = study if isinstance(study, Study) else Study(study)
     meant = of_study(opened, question or Question())
+    between = list(between) or opened.scenario.objectives
+    if not between:
+        raise UserError(
+            f"{opened.path}: it has one objective; name two or three, --between total --and 0-19, say"
+        )
     if not 2 <= len(between) <= 3 or len(set(between)) < len(between):
         raise UserError(f"objectives {', '.join(between)}: accepted: two or three different ones")
     bounds = [framed(opened, _asking(opened, name, meant)) for name in between]
@@ -151,12 +155,8 @@ def frontier(
 
 def _asking(study: Study, name: str, question: Question) -> Question:
     """The question with one of the objectives."""
-    groups = study.environment.groups
-    if name == TOTAL:
+    if name == TOTAL and not group_named(name, study.environment.groups):
         return question
-    if name in groups:
-        alone = [f"{group}={float(group == name):g}" for group in groups]
-        return replace(question, weights=alone, objective="")
     return replace(question, weights=(), objective=name)
 
 
@@ -181,7 +181,7 @@ def _traced(
     found = list(ends)
     for done, weights in enumerate(simplex(len(between), points)):
         seen(done, points)
-        found.append(_best(search, chebyshev(compositions, weights, low, span)))
+        found.append(_best(search, chebyshev(compositions, weights, Scale(low, span))))
     tried = [p for p in agent.belief.history.tried()[0] if search.space.contains(np.asarray([p]))[0]]
     pool, simulated = np.asarray([*found, *tried]), np.arange(len(found) + len(tried)) >= len(found)
     means = signed_means(agent, compositions, pool)
@@ -238,36 +238,7 @@ def _best(search: Search, composition: BaseComposition) -> Any:
 def signed_means(agent: GPAgent, compositions: Sequence[BaseComposition], policies: Any) -> Array:
     """Objectives (n, K) of posterior means, all to be maximised."""
     means, _ = agent.belief.at(None).predict_groups(policies)
-    return np.stack([one.compose(means, policies) for one in compositions], axis=1)
-
-
-def chebyshev(
-    compositions: Sequence[BaseComposition], weights: Array, low: Array, span: Array
-) -> GeneralComposition:
-    """The augmented Chebyshev function of normalised objectives, to be maximised."""
-
-    def value(outcomes: Array, policies: Any) -> Array:
-        each = np.stack(
-            [
-                (one.sign * _unsigned(one, outcomes, policies) - low[k]) / span[k]
-                for k, one in enumerate(compositions)
-            ],
-            axis=-1,
-        )
-        lacking = weights * (1.0 - each)
-        return np.asarray(-lacking.max(axis=-1) - AUGMENTED * lacking.sum(axis=-1))
-
-    return GeneralComposition(compositions[0].groups, value, sense="maximize")
-
-
-def _unsigned(composition: BaseComposition, outcomes: Array, policies: Any) -> Array:
-    """Objectives (...,) of outcomes (..., J), also of a linear composition, which takes rows only."""
-    if isinstance(composition, GeneralComposition):
-        return composition.g(outcomes, policies)
-    shape = outcomes.shape[:-1]
-    rows = outcomes.reshape(-1, outcomes.shape[-1])
-    flat = np.reshape(policies, (len(rows), *np.shape(policies)[len(shape) :]))
-    return composition.unsigned(rows, flat).reshape(shape)
+    return signed(compositions, means, policies)
 
 
 def simplex(objectives: int, points: int) -> Array:
@@ -279,13 +250,6 @@ def simplex(objectives: int, points: int) -> Array:
     e = -np.log(np.clip(u, 1e-9, 1.0))
     weights: Array = e / e.sum(axis=1, keepdims=True)
     return weights
-
-
-def nondominated(values: Array) -> NDArray[np.bool_]:
-    """Which rows (n, K) no other row reaches in all columns and exceeds in one."""
-    no_worse = np.asarray((values[None] >= values[:, None]).all(axis=2))
-    better = np.asarray((values[None] > values[:, None]).any(axis=2))
-    return np.asarray(~(no_worse & better).any(axis=1))
 
 
 def _apart(values: Array) -> list[int]:

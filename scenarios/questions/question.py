@@ -12,15 +12,15 @@ import numpy as np
 
 from bridges.reframed import Reweighing
 from policyloop.messages import unknown_name
-from scenarios.declaration.asked import function, number
+from scenarios.declaration.asked import TOTAL, function, number
 from scenarios.errors import UserError
 from scenarios.study.records import Facts
 from simulators.contract.levers import OneOf, Whole
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.targets import is_target
 
-TOTAL, EVERY = "total", "every"
-"""In a limit: the objective as the study composes it, a sum with constant weights; each group by itself."""
+EVERY = "every"
+"""In a limit: each group by itself; `TOTAL` is the objective as the study composes it, a sum there."""
 HEAVIEST = 1e100
 """More would overflow where weights are squared."""
 USUAL = 0.95

@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simulators.arrays import Mask
+from simulators.files.text_file import lines
 from simulators.stations.columns import check_map
 from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
-from simulators.stations.text_file import lines
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from simulators.contract.validation import choice
+from simulators.files.text_file import lines
 from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
-from simulators.stations.text_file import lines
 
 _UNITS = {
     "standard": {"temperature": "K", "wind": "m/s"},

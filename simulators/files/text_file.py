@@ -14,6 +14,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 LONGEST_LINE = 2**20
 """Bytes. A small packed file may hold a line that fills the memory."""
 
+LARGEST = 2**28
+"""Bytes. A file that is read whole is no larger, unpacked."""
+
 
 def lines(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[str]:
     """Yield the lines of a file with their ends, a byte-order mark left out.
@@ -43,6 +46,25 @@ def lines(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[str
         raise ValueError(f"{path}: {error.strerror or error}") from None
     if row == 0:
         raise ValueError(f"{path}: row 1: the file is empty")
+
+
+def content(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
+    """All bytes of a file, plain or gzip.
+
+    A file that is not there, cannot be read, is empty, damaged or larger than `most` is a ValueError.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = _unpacked(file).read(most + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: the gzip file is cut off or damaged ({error})") from None
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from None
+    if not data:
+        raise ValueError(f"{path}: the file is empty")
+    if len(data) > most:
+        raise ValueError(f"{path}: is larger than {most / 2**20:g} MiB, so no table of a country")
+    return data
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO | io.BufferedReader:

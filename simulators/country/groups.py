@@ -1,0 +1,210 @@
+"""The table of groups: a name, persons, and what else is known of each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from policyloop.messages import did_you_mean
+from simulators.arrays import Array
+from simulators.country.bands import check_bands
+from simulators.files.grid import Grid
+from simulators.files.numbers import decimal_mark, is_number, numbers
+
+MOST = 100
+"""Groups of a country, at most."""
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "name": ("name", "group", "groups", "age", "ages", "age_group", "agegroup", "age_band", "age_range",
+             "band", "label", "lower_age_limit", "age_lower"),
+    "persons": ("persons", "population", "pop", "people", "inhabitants", "n", "size", "count", "number",
+                "total"),
+    "susceptibility": ("susceptibility", "relative_susceptibility", "susc"),
+    "infectivity": ("infectivity", "infectiousness", "relative_infectivity"),
+    "initial_infected": ("initial_infected", "infected", "initially_infected", "seed", "seeds", "i0"),
+    "hospitalisation": ("hospitalisation", "hospitalization", "hospitalised", "hospitalized", "ihr",
+                        "infection_hospitalisation_ratio"),
+    "death": ("death", "deaths", "ifr", "infection_fatality_ratio", "fatality"),
+    "cost": ("cost", "cost_per_infection", "costs"),
+    "qaly_loss": ("qaly_loss", "qaly", "qalys_lost", "qaly_lost", "qalys"),
+    "current": ("current", "coverage", "current_coverage", "uptake", "vaccinated"),
+}  # fmt: skip
+"""The columns that are understood, each by the names that it may have, in any case."""
+
+SHARES = ("hospitalisation", "death", "current")
+_LIMITS = {"persons": "> 0"} | dict.fromkeys(SHARES, "within 0..1")
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """The groups of a file.
+
+    Attributes
+    ----------
+    source : str
+    names : tuple of str
+        J names, in the order of the file.
+    columns : dict of str to (J,) array
+        By the names of `ALIASES`; `persons` is always there.
+    findings : tuple of str
+    """
+
+    source: str
+    names: tuple[str, ...]
+    columns: dict[str, Array]
+    findings: tuple[str, ...] = field(default=())
+
+    @property
+    def persons(self) -> Array:
+        """Persons of each group (J,)."""
+        return self.columns["persons"]
+
+
+def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
+    """The groups of a table that has been read.
+
+    Raises
+    ------
+    ValueError
+        One line that names the file and the row: no column of names or persons, a name twice or none, a
+        number that is missing, text, negative or a share above 1, bands that overlap or leave ages out.
+    """
+    findings: list[str] = []
+    if _headless(grid):
+        header, body, offset = ["age", "persons"], grid.rows, 0
+        findings.append(f"{grid.source}: has no header; read as name and persons")
+    else:
+        header, body, offset = grid.rows[0], grid.rows[1:], 1
+    columns = _columns(grid, header, findings)
+    body_rows = [(grid.row(offset + index), row) for index, row in enumerate(body) if any(row)]
+    if not body_rows:
+        raise ValueError(f"{grid.source}: row {grid.row(0)}: there are no rows below the header")
+    where = [row for row, _ in body_rows]
+    names = [_unquoted(row[columns["name"]]) for _, row in body_rows]
+    texts = {what: [row[at] for _, row in body_rows] for what, at in columns.items() if what != "name"}
+    mark = decimal or decimal_mark((text for cells in texts.values() for text in cells), grid.source)
+    for what in [what for what, cells in texts.items() if what != "persons" and not any(cells)]:
+        findings.append(f"{grid.source}: column {header[columns[what]]!r} is empty, and left out")
+        del texts[what]
+    values = {what: numbers(cells, mark) for what, cells in texts.items()}
+    total = _total(names, values["persons"])
+    if total is not None:
+        findings.append(
+            f"{grid.source}: row {where[total]} ({names[total]!r}) is the sum of the others, and left out"
+        )
+        kept = [index for index in range(len(names)) if index != total]
+        names, where = [names[index] for index in kept], [where[index] for index in kept]
+        texts = {what: [cells[index] for index in kept] for what, cells in texts.items()}
+        values = {what: column[kept] for what, column in values.items()}
+    names = _ages(names, header[columns["name"]], grid.source, findings)
+    _check_names(names, where, grid.source)
+    for what, column in values.items():
+        _check_column(what, column, texts[what], names, where, header[columns[what]], grid.source)
+    if "initial_infected" in values:
+        _check_infected(values["initial_infected"], values["persons"], names, where, grid.source)
+    check_bands(names, grid.source)
+    return GroupTable(grid.source, tuple(names), values, tuple(findings))
+
+
+def _headless(grid: Grid) -> bool:
+    """Whether there are but two columns of numbers: ages and persons, as some age distributions have it."""
+    return grid.width == 2 and is_number(grid.rows[0][1])
+
+
+def _columns(grid: Grid, header: list[str], findings: list[str]) -> dict[str, int]:
+    """Where each column that is understood stands."""
+    known = {alias: what for what, aliases in ALIASES.items() for alias in aliases}
+    found: dict[str, int] = {}
+    strange = []
+    for at, title in enumerate(header):
+        key = re.sub(r"\W+", "_", title.strip().lower()).strip("_")
+        what = known.get(key) or known.get(re.sub(r"_(per_infection|share|in_\w+|years?)$", "", key))
+        if what is None:
+            if title:
+                strange.append(repr(title) + did_you_mean(key, known).replace("; did", ", did"))
+        elif what in found:
+            raise ValueError(
+                f"{grid.source}: row {grid.row(0)}: columns {header[found[what]]!r} and {title!r} are both "
+                f"{what}"
+            )
+        else:
+            found[what] = at
+    if "name" not in found and header and header[0] == "" and "persons" in found:
+        found["name"] = 0
+    for what in ("name", "persons"):
+        if what not in found:
+            raise ValueError(
+                f"{grid.source}: row {grid.row(0)}: no column {what!r} "
+                f"(accepted: {', '.join(ALIASES[what])}; "
+                f"there are: {', '.join(map(repr, header[:12]))})"
+            )
+    if strange:
+        findings.append(f"{grid.source}: not understood, and left out: column{'s' * (len(strange) > 1)} "
+                        f"{', '.join(strange)}")  # fmt: skip
+    return found
+
+
+def _unquoted(name: str) -> str:
+    """A name without the apostrophe by which a spreadsheet is kept from running it."""
+    return name[1:] if name[:1] == "'" and name[1:2] in "=+-@" and len(name) > 1 else name
+
+
+def _total(names: list[str], persons: Array) -> int | None:
+    """The row of the sum of all others, where there is one."""
+    for index, name in enumerate(names):
+        if name.casefold() in ("total", "all", "all ages", "sum", "totals") and len(names) > 2:
+            rest = np.delete(persons, index).sum()
+            if np.isclose(persons[index], rest, rtol=0.01):
+                return index
+    return None
+
+
+def _ages(names: list[str], title: str, source: str, findings: list[str]) -> list[str]:
+    """Names that are the lowest ages of bands, or single years, written as bands; others as they are."""
+    if len(names) < 3 or not all(re.fullmatch(r"\d{1,3}(\.0*)?", name) for name in names):
+        return names
+    lows = [int(float(name)) for name in names]
+    if any(after <= before for before, after in zip(lows, lows[1:], strict=False)):
+        return names
+    if any(after > before + 1 for before, after in zip(lows, lows[1:], strict=False)):
+        findings.append(f"{source}: column {title!r} holds the lowest age of each group")
+    highs = [after - 1 for after in lows[1:]]
+    findings.append(f"{source}: the last group is taken as {lows[-1]}+")
+    return [str(low) if low == high else f"{low}-{high}" for low, high in zip(lows, highs, strict=False)] + [
+        f"{lows[-1]}+"
+    ]
+
+
+def _check_names(names: list[str], where: list[int], source: str) -> None:
+    if len(names) > MOST:
+        raise ValueError(f"{source}: has {len(names)} groups; accepted: 1 to {MOST}")
+    seen: dict[str, int] = {}
+    for row, name in zip(where, names, strict=True):
+        if not name:
+            raise ValueError(f"{source}: row {row}: the group has no name")
+        if name in seen:
+            raise ValueError(f"{source}: row {row}: group {name!r} is there already, in row {seen[name]}")
+        seen[name] = row
+
+
+def _check_column(
+    what: str, column: Array, texts: list[str], names: list[str], where: list[int], title: str, source: str
+) -> None:
+    accepted = _LIMITS.get(what, ">= 0")
+    for row, name, text, value in zip(where, names, texts, column, strict=True):
+        good = value > 0 if what == "persons" else value >= 0 and (what not in SHARES or value <= 1)
+        if not good:
+            told = "is missing" if not text else f"is {text!r}"
+            raise ValueError(
+                f"{source}: row {row} ({name!r}): {title} {told}; it must be a finite number {accepted}"
+            )
+
+
+def _check_infected(infected: Array, persons: Array, names: list[str], where: list[int], source: str) -> None:
+    for row, name, some, all_ in zip(where, names, infected, persons, strict=True):
+        if some > all_:
+            raise ValueError(
+                f"{source}: row {row} ({name!r}): {some:g} persons are infected at first, of {all_:g}"
+            )
