@@ -45,6 +45,8 @@ def asking(known: Known, words: Language) -> Section:
 def objective_in_words(study: Study, words: Language) -> str:
     """What is to be made small or large."""
     scenario, facts = study.scenario, study.environment
+    if scenario.objectives:
+        return words.say("question.several", names=words.listed(scenario.objectives))
     if scenario.objective:
         key = "question.named" if is_ready(scenario.objective) else "question.function"
         return words.say(key, name=scenario.objective)

@@ -17,6 +17,7 @@ import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from policyloop.plain_text import for_terminal
 from scenarios.figures.drawing import STYLE
 
 SVG, LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -62,7 +63,7 @@ def inline(make: Callable[[], Figure], key: str, title: str, description: str) -
     root.set("style", f"max-width: {figure.get_size_inches()[0]:.3g}in")
     for place, (name, words) in enumerate((("title", title), ("desc", description))):
         element = ET.Element(f"{{{SVG}}}{name}", {"id": f"{key}-{'title' if place == 0 else 'description'}"})
-        element.text = words
+        element.text = for_terminal(words)
         root.insert(place, element)
     ET.register_namespace("", SVG)
     ET.register_namespace("xlink", LINK)

@@ -23,8 +23,8 @@ PAIRED = (
     "simulated_again_difference",
 )
 COLUMNS = (
-    "cumulative_regret", "simple_regret", "simple_regret_difference", "cumulative_objective", "difference",
-    "gain_percent", "p_value_holm", "simulated_again", "simulated_again_difference",
+    "cumulative_regret", "simple_regret", "simple_regret_difference", "cumulative_objective", "hypervolume",
+    "difference", "gain_percent", "p_value_holm", "simulated_again", "simulated_again_difference",
     "rounds_that_break_a_limit", "seconds_a_round",
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ def trading(known: Known, between: Sequence[str], words: Language) -> Section | 
     UserError where it was asked for and cannot be had.
     """
     say, study = words.say, known.study
+    between = between or study.scenario.objectives
     if not between and not study.limits:
         return None
     world = ALL_TRIALS if known.believed is None else known.believed.found.world

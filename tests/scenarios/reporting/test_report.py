@@ -1,86 +1,19 @@
 """The report of a study: what it says of studies of all kinds; strangers' text does nothing in it."""
 
-import html.parser
 import json
 
 import pytest
+from pages import Page, check_sound
 
 import scenarios
+import simulators
+from scenarios.reporting.language import Language
+from scenarios.results.statistics import compare
 from scenarios.study.study import Study
-
-VOID = {"meta", "br", "hr", "img", "input", "link"}
-
-
-class Page(html.parser.HTMLParser):
-    """A page read as a browser does: its elements, the text of each, and whether they nest."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.elements, self.tables, self.words = [], [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("td", "th"):
-            self.tables[-1][-1][-1] += data
-        if not self.open or self.open[-1] != "style":
-            self.words.append(data)
-
-    def named(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
 
 
 def page_of(study, tmp_path, **options):
     return Page(scenarios.report(study, tmp_path / "report.html", **options).read_text(encoding="utf-8"))
-
-
-def check_sound(page):
-    """What holds of every report: nothing runs, ids differ, figures and tables are named, headings nest."""
-    assert {tag for tag, _ in page.elements} & {
-        "script",
-        "img",
-        "iframe",
-        "object",
-        "link",
-        "base",
-        "form",
-    } == set()
-    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
-    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    for attributes in page.named("svg"):
-        assert attributes["role"] == "img"
-        assert set(attributes["aria-labelledby"].split()) <= set(ids)
-    for attributes in page.named("a"):
-        assert attributes["href"].removeprefix("#") in ids
-    assert len(page.named("table")) == len(page.named("caption"))
-    assert all("scope" in attributes for attributes in page.named("th"))
-    assert [len(page.named(tag)) for tag in ("main", "nav", "header", "footer", "h1")] == [1] * 5
-    policy = next(one["content"] for one in page.named("meta") if "Content-Security-Policy" in one.values())
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-    for table in page.tables:
-        assert len({len(row) for row in table}) == 1
 
 
 @pytest.fixture(scope="module")
@@ -105,24 +38,58 @@ def test_a_report_is_a_sound_page_with_its_figures(flu, tmp_path):
 def test_the_table_of_agents_has_the_numbers_of_compare(flu, tmp_path, policyloop):
     code, shown, _ = policyloop("compare", flu.path, "--format", "json")
     assert code == 0
-    table = next(one for one in page_of(flu, tmp_path).tables if one[0][0] == "Agent" and "Policy" in one[0])
+    say = Language()
+    _, rows = page_of(flu, tmp_path).table("Agent", "Policy")
+    assert set(rows) == {"gp-ucb", "d-gpucb", "current"}
     for label, row in json.loads(shown).items():
-        cells = next(cells for cells in table if cells[0] == label)
         said = row["recommendation"]
-        assert cells[1].startswith(f"{said['trial']} /")
-        assert cells[4].startswith(f"{said['objective']['mean']:.3g}"[:5])
-        assert cells[5].startswith(f"{said['objective']['noise_free']:.3g}"[:4])
+        assert rows[label][1] == f"{said['trial']} / 2"
+        assert rows[label][2] == say.policy(said["policy"])
+        assert rows[label][4] == say.estimate(said["objective"])
+        assert rows[label][5] == say.number(said["objective"]["noise_free"])
 
 
-def test_today_and_the_recommendation_are_predicted_as_what_if_does(flu, tmp_path):
+def test_the_agents_compared_have_the_numbers_of_compare(flu, tmp_path):
+    head, rows = page_of(flu, tmp_path).table("Agent", "Trials")
+    for label, row in compare(flu).items():
+        cells = dict(zip(head, rows[label], strict=True))
+        assert cells["Cumulative regret"] == Language().estimate(row["cumulative_regret"])
+        assert cells["Seconds a round of the agent"] == Language().number(row["seconds_a_round"]["mean"])
+
+
+def test_every_group_before_and_after_is_predicted_as_what_if_does(flu, tmp_path):
     (answer,) = scenarios.what_if(flu)
-    table = next(
-        one for one in page_of(flu, tmp_path).tables if one[0][0] == "Group" and "Difference" in one[0]
-    )
+    _, rows = page_of(flu, tmp_path).table("Group", "Difference")
     for group, estimate in answer.current.groups.items():
-        cells = next(cells for cells in table if cells[0] == group)
-        assert cells[1].startswith(f"{estimate.mean:.3g}"[:6])
-    assert table[-1][1].startswith(f"{answer.current.objective.mean:.2f}")
+        assert rows[group][1] == Language().estimate(estimate)
+    assert rows["Objective"][1] == Language().estimate(answer.current.objective)
+
+
+def test_other_budgets_are_answered_as_what_if_does(flu, tmp_path):
+    page = page_of(flu, tmp_path)
+    _, rows = page.table("Budget", "Best policy")
+    limit = flu.environment.space["constraint"][2][0]
+    for share in (0.9, 1.1):
+        (answer,) = scenarios.what_if(flu, budget=share * limit)
+        cells = rows[Language().number(share * limit)]
+        assert cells[1] == Language().policy(answer.best.policy)
+        assert cells[2] == Language().estimate(answer.best.objective)
+
+
+def test_persons_and_doses_are_shares_of_the_population(flu, tmp_path):
+    """By the noise-free outcomes and the coverage of 2012-13, computed here from the environment itself."""
+    environment = simulators.make("flu-ode", days=200)
+    today, persons = environment.current_policy, environment.population
+    page = page_of(flu, tmp_path)
+    _, rows = page.table("Group", "Persons")
+    assert rows["70+"][1] == Language().persons(persons[-1])
+    seen = environment.step(today).info["attack_rate"]
+    head, _ = page.table("Group", "Persons")
+    cases, doses = (head.index(f"{what}, coverage of 2012-13") for what in ("Cases", "Doses"))
+    for j, group in enumerate(environment.groups):
+        assert rows[group][cases] == Language().persons(seen[j] * persons[j])
+        assert rows[group][doses] == Language().persons(today[j] * persons[j])
+    assert rows["All"][doses] == Language().persons(today @ persons)
 
 
 def test_the_decomposed_agent_leads_wherever_it_stands(flu, tmp_path):
