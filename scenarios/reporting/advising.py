@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from scenarios.questions.estimate import Estimate
-from scenarios.reporting.document import Block, Numbers, Paragraph, Section, Table
+from scenarios.reporting.document import Block, Cell, Numbers, Paragraph, Section, Table
 from scenarios.reporting.known import Judged, Known
 from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed
@@ -212,7 +212,7 @@ def _agents(known: Known, words: Language) -> Table:
     head = [say("advice.agent"), say("advice.trial"), say("advice.policy"), say("advice.simulated")]
     head += [words.with_unit(say("advice.objective_predicted"), facts.objective_unit)]
     head += [say("advice.noise_free") if exact else say("advice.simulated_again"), say("advice.spread")]
-    rows: list[list[str]] = []
+    rows: list[list[Cell]] = []
     strong = []
     for label, row in known.comparison.items():
         said = row["recommendation"]
@@ -230,7 +230,7 @@ def _agents(known: Known, words: Language) -> Table:
             [
                 label,
                 f"{said['trial']} / {len(whole)}",
-                words.policy(said["policy"]),
+                words.entries(said["policy"]),
                 "-" if one.tried is None else words.times(one.tried),
                 words.estimate(said["objective"]),
                 words.number(said["objective"]["noise_free"]) if exact else words.estimate(again),

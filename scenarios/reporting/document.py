@@ -8,7 +8,8 @@ from typing import Literal
 
 from markupsafe import Markup
 
-Cell = str
+Cell = str | tuple[str, ...]
+"""Text, or parts that stay together each, with commas between them."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Table:
     caption : str
     head : sequence of str
         A name for every column.
-    rows : sequence of sequence of str
+    rows : sequence of sequence of Cell
         The first cell names its row.
     text_columns : sequence of int
         Columns that hold words; all others are numbers, and stand to the right.
@@ -53,7 +54,7 @@ class Table:
     """
 
     caption: str
-    head: Sequence[Cell]
+    head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     text_columns: Sequence[int] = ()
     strong: Sequence[int] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policyloop.messages import on_one_line
-from scenarios.reporting.document import Block, Paragraph, Points, Section, Table
+from scenarios.reporting.document import Block, Cell, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
 from scenarios.results.report import shares_its_prior
@@ -91,11 +91,11 @@ def _failures(study: Study, words: Language) -> list[Block]:
     failures, say = study.failures, words.say
     if not failures:
         return [Paragraph(say("doubts.none_failed"))] if study.rounds() else []
-    rows = [
+    rows: list[list[Cell]] = [
         [
             f"{one.trial} / {one.agent} / {one.round}",
             one.status,
-            words.policy(study.environment.named(one.policy)),
+            words.entries(study.environment.named(one.policy)),
             on_one_line(one.error) or say("doubts.no_number"),
         ]
         for one in failures[:MOST_ROWS]

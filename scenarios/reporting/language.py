@@ -81,8 +81,10 @@ class Language:
         )
         if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
             return self.number(mean, digits)
-        ends = {"low": self.number(low, digits), "high": self.number(high, digits)}
-        return self.say("number.interval", mean=self.number(mean, digits), **ends)
+        middle, lower, upper = (self.number(one, digits) for one in (mean, low, high))
+        if lower == middle == upper:  # nothing of the noise is left, in a paired difference for one
+            return middle
+        return self.say("number.interval", mean=middle, low=lower, high=upper)
 
     def entry(self, value: Entry) -> str:
         """An entry of a policy; a search may end 1e-16 beside a bound, and nobody wants to read that."""
@@ -90,9 +92,13 @@ class Language:
             return self.number(value if abs(value) > 1e-9 else 0.0)
         return plain(str(value))
 
+    def entries(self, entries: Mapping[str, Entry]) -> tuple[str, ...]:
+        """A policy in a cell: "0-19: 0.98" and so on."""
+        return tuple(f"{plain(label)}: {self.entry(value)}" for label, value in entries.items())
+
     def policy(self, entries: Mapping[str, Entry]) -> str:
         """A policy in a sentence: "0-19: 0.98, 20-49: 0.52"."""
-        return self.listed([f"{plain(label)}: {self.entry(value)}" for label, value in entries.items()])
+        return self.listed(self.entries(entries))
 
     def listed(self, texts: Sequence[str], most: int = 12) -> str:
         """Some texts in a row, and how many more there are."""

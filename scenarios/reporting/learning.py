@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import looks
 from scenarios.figures.regret import regret_figure
 from scenarios.reporting import figures
@@ -34,6 +35,7 @@ def learning(known: Known, words: Language) -> Section:
     say, study = words.say, known.study
     blocks: list[Block] = [Paragraph(_how(known, words))]
     blocks += _best_so_far(known, words)
+    unit = study.environment.objective_unit
     measure = "regret" if bool(study.to_dataframe()["regret"].notna().any()) else "objective"
     if curves(study, measure, average=False):
         caption = say(f"learning.cumulative_{measure}")
@@ -46,6 +48,7 @@ def learning(known: Known, words: Language) -> Section:
             figure = regret_figure(study, measure, average=False)
             assert figure is not None
             figure.axes[0].set_title("", loc="left")
+            figure.axes[0].set_ylabel(for_figure(unit or measure))
             figure.set_size_inches(figures.WIDTH, 3.4)
             return figure
 
@@ -86,7 +89,7 @@ def _best_so_far(known: Known, words: Language) -> list[Block]:
         return []
     optimum = study.optimum(1) if not study.scenario.environment.new_world_each_trial else None
     value = None if optimum is None or column == "objective" else optimum.value
-    label = words.with_unit(words.say(f"learning.best_{column}"), study.environment.objective_unit)
+    label = study.environment.objective_unit or words.say("groups.objective")
     caption = words.say(f"learning.best_{column}_caption")
     told = "; ".join(f"{name}: {words.number(float(v[:, -1].mean()))}" for name, v in found.items())
     svg = inline(lambda: figures.best_so_far(found, looks(study), label, words, value), "best", caption, told)

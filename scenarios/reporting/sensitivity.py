@@ -11,7 +11,7 @@ import numpy as np
 from scenarios.questions.estimate import Estimate
 from scenarios.reporting import figures
 from scenarios.reporting.advising import change, difference, todays_name
-from scenarios.reporting.document import Block, Drawing, Paragraph, Section, Table
+from scenarios.reporting.document import Block, Cell, Drawing, Paragraph, Section, Table
 from scenarios.reporting.drawing import inline
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
@@ -56,7 +56,7 @@ def courses(
     svg = inline(
         lambda: figures.courses(scaled, known.study.environment.groups, labels), "courses", caption, told
     )
-    blocks: list[Block] = [Drawing(svg, caption), Paragraph(told + ".")]
+    blocks: list[Block] = [Drawing(svg, caption), Paragraph(say("sensitivity.peaks", peaks=told))]
     notes = [
         say("sensitivity.of_nearest", policy=name, distance=words.percent(one.distance), where=one.where)
         for name, one in seen.items()
@@ -106,7 +106,7 @@ def _budgets(known: Known, words: Language) -> list[Block]:
     highs = [high for high in constraint[2] if high is not None] if constraint else []
     if known.believed is None or known.chosen is None or len(highs) != 1 or highs[0] <= 0:
         return []
-    rows = []
+    rows: list[list[Cell]] = []
     now = known.believed.answer.best
     for factor in (BUDGETS[0], 1.0, BUDGETS[1]):
         answer = None if factor == 1.0 else answer_with(known, factor * highs[0])
@@ -119,7 +119,7 @@ def _budgets(known: Known, words: Language) -> list[Block]:
         rows.append(
             [
                 words.number(factor * highs[0]),
-                words.policy(best.policy),
+                words.entries(best.policy),
                 words.estimate(best.objective),
                 "-" if factor == 1.0 or share is None else f"{sign}{words.percent(abs(share))}",
                 words.percent(far),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scenarios.declaration.asked import TOTAL
 from scenarios.errors import UserError
 from scenarios.figures.frontier import frontier_figure
 from scenarios.questions.frontier import frontier
-from scenarios.questions.question import TOTAL
-from scenarios.reporting.document import Block, Drawing, Paragraph, Section, Table
+from scenarios.reporting.document import Block, Cell, Drawing, Paragraph, Section, Table
 from scenarios.reporting.drawing import inline
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
@@ -50,9 +50,9 @@ def trading(known: Known, between: Sequence[str], words: Language) -> Section | 
     for name, unit in zip(traced.objectives, traced.units, strict=True):
         head.append(words.with_unit(name, unit))
     head += [say("trading.simulated"), say("trading.remark")]
-    rows = [
+    rows: list[list[Cell]] = [
         [
-            words.policy(one.policy),
+            words.entries(one.policy),
             *(words.estimate(one.objectives[name]) for name in traced.objectives),
             words.times(one.tried),
             say("trading.knee") if one.knee else "",

@@ -32,7 +32,7 @@ class Page(html.parser.HTMLParser):
         self.elements.append((tag, dict(attributes)))
 
     def handle_data(self, data):
-        if self.open and self.open[-1] in ("td", "th"):
+        if {"td", "th"} & set(self.open):
             self.tables[-1][-1][-1] += data
         if not self.open or self.open[-1] != "style":
             self.words.append(data)
