@@ -16,6 +16,8 @@ from scenarios.results.statistics import complete_advice
 from scenarios.study.records import ALL_TRIALS
 
 ALMOST = 0.999
+SURE = 0.95
+"""Probability to be better than today's practice below which a reader is warned."""
 
 
 def advising(known: Known, before: Observed | None, after: Observed | None, words: Language) -> Section:
@@ -29,6 +31,9 @@ def advising(known: Known, before: Observed | None, after: Observed | None, word
             Paragraph(_lead(known, known.chosen, words), "lead"),
             Paragraph(_value(known, known.chosen, words)),
         ]
+        if known.better is not None and known.better < SURE and known.today != known.chosen:
+            told = {"today": todays_name(known, words), "probability": chance(known.better, words)}
+            blocks.append(Paragraph(say("advice.doubtful", **told), "warning"))
         blocks.append(_numbers(known, known.chosen, before, after, words))
         checked = _checked(known, known.chosen, words)
         if checked:

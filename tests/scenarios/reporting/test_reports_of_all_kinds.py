@@ -7,6 +7,7 @@ from shares import Few, Shares
 
 import scenarios
 import simulators
+from scenarios.reporting.known import gathered
 from scenarios.study.study import Study
 
 EVIL = "</script><img src=x onerror=alert(1)>"
@@ -61,6 +62,7 @@ def page(tmp_path):
         study = scenarios.run(scenarios.load(tmp_path / "s.toml"), out=tmp_path / "s.sqlite")
         found = Page(scenarios.report(study, tmp_path / "r.html", **options).read_text(encoding="utf-8"))
         check_sound(found)
+        found.study = study.path
         return found
 
     return made
@@ -73,6 +75,15 @@ def test_text_of_strangers_does_nothing(page):
     assert EVIL in found.text and "<5 years" in found.text and "\\x1b[31m" in found.text
     assert found.source.count("alert(1)") == found.source.count("onerror=alert(1)&gt;")
     assert "\\x07" in found.text and "\\u202e" in found.text
+
+
+def test_a_recommendation_that_is_not_surely_better_than_todays_is_said_not_to_be(page):
+    found = page("r-evil", rounds=10, agents='["random"]')
+    said = "do not show with 95 % certainty that the recommended policy is better" in found.text
+    (answer,) = scenarios.what_if(found.study)
+    known = gathered(Study(found.study))
+    assert said == (known.better < 0.95)
+    assert answer.current.objective == known.today.objective
 
 
 def test_one_trial_has_no_spread_to_speak_of(page):
