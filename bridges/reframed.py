@@ -86,6 +86,7 @@ class ReframedEnvironment(Environment):
         self.current_policy_label = environment.current_policy_label
         self.info_units = environment.info_units
         self.findings = environment.findings
+        self.group_persons = environment.group_persons
         self.limits = (*environment.limits, *limits)
         for limit in self.limits:
             limit.row(self.groups)

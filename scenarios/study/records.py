@@ -299,6 +299,8 @@ class Facts(NamedTuple):
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
     info_units : dict of str, or None
         Units of what steps say besides, by the names of its entries.
+    persons : list of J numbers, or None
+        How many persons each group has, where groups are people.
     objectives : list of dict, or None
         Of several objectives each one's `name`, `unit`, `sense` and `reference`, see
         `scenarios.study.several`; None where there is one.
@@ -323,6 +325,7 @@ class Facts(NamedTuple):
     outcome_range: list[list[float | None]] | None = None
     limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
+    persons: list[float] | None = None
     objectives: list[dict[str, Any]] | None = None
     info_units: dict[str, str] | None = None
     findings: list[str] | None = None
@@ -349,6 +352,9 @@ class Facts(NamedTuple):
             if isinstance(environment.info_units, Mapping)
             else {},
             findings=list(environment.findings) or None,
+            persons=None
+            if environment.group_persons is None
+            else plain(np.asarray(environment.group_persons)),
         )
 
     @classmethod

@@ -145,6 +145,9 @@ class Environment(ABC):
         What `current_policy` is, in words.
     info_units : mapping of str to str
         Units of what `Outcomes.info` holds, by the names of its entries, for figures.
+    group_persons : (J,) array or None
+        How many persons each group has, where groups are people; "per person" in a unit is then per person of
+        all of them. Reports tell outcomes in persons by it.
     limits : sequence of Limit
         What the noise-free outcomes of a policy must keep; none unless set.
     findings : sequence of str
@@ -163,6 +166,7 @@ class Environment(ABC):
     current_policy: Array | None = None
     current_policy_label: str = ""
     info_units: Mapping[str, str] = MappingProxyType({})
+    group_persons: Array | None = None
     limits: Sequence[Limit] = ()
     findings: Sequence[str] = ()
 

@@ -186,6 +186,7 @@ class FluABM(Environment):
         for name, size in zip(self.groups, self.population.sizes, strict=True):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
+        self.group_persons = np.asarray(self.population.sizes, dtype=float)
         if pack is not None and self.vaccinates and budget_weights is None:
             ode = the_ode(budget_weights=self.population.sizes / self.population.persons)
         self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))

@@ -231,6 +231,7 @@ class FluODE(Environment):
             initial_infected=initial_infected,
         )
         self.groups, self.population, self.contacts = people.groups, people.persons, people.contacts
+        self.group_persons = self.population
         self.susceptibility, self.infectivity = people.susceptibility, people.infectivity
         self.efficacy, self.coverage = people.efficacy, people.coverage
         self.initial_infected, self.risks = people.initial_infected, people.risks
