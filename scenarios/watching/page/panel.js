@@ -1,0 +1,1 @@
+export class Panel { constructor(host) { this.host = host; } known() {} open() {} }
