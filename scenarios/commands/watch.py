@@ -39,20 +39,26 @@ def watch(
       policyloop watch flu-abm
     """
     from scenarios.watching.following import Follower, newest
+    from scenarios.watching.panel import Panel
     from scenarios.watching.site import show
     from scenarios.watching.story import Story
 
     path = Path(target) if target else newest(Path.cwd())
     if not target:
         say(f"{path.name}, the newest study of this folder")
-    story = Story(Follower(path))
+    story, panel = Story(Follower(path)), Panel(path)
 
     def announce(address: str) -> None:
         say(f"{path.name} at {address} (Ctrl-C ends it)")
 
     show(
         "study.html",
-        {"rounds": story.new_rounds},
+        {
+            "rounds": story.new_rounds,
+            "begin": panel.begin,
+            "answer": panel.answer,
+            "frontier": panel.trade_offs,
+        },
         host=host,
         port=port,
         announce=announce,
