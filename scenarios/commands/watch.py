@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.commands.console import Debug, say
-from scenarios.commands.trust import Trust
+from policyloop.messages import unknown_name
+from scenarios.commands.console import Debug, say, tell
+from scenarios.commands.trust import Trust, refuse_strange_code
+from scenarios.errors import UserError
+
+if TYPE_CHECKING:
+    from scenarios.watching.site import Call
 
 
 def watch(
@@ -38,29 +44,47 @@ def watch(
 
       policyloop watch flu-abm
     """
-    from scenarios.watching.following import Follower, newest
-    from scenarios.watching.panel import Panel
-    from scenarios.watching.site import show
-    from scenarios.watching.story import Story
+    from scenarios.declaration.catalogue import names
 
-    path = Path(target) if target else newest(Path.cwd())
-    if not target:
-        say(f"{path.name}, the newest study of this folder")
-    story, panel = Story(Follower(path)), Panel(path)
+    if target is not None and (target in names() or target.endswith(".toml")):
+        page, calls, named = _of_scenario(target, trust)
+    else:
+        page, calls, named = _of_study(target, names())
+    from scenarios.watching.site import show
 
     def announce(address: str) -> None:
-        say(f"{path.name} at {address} (Ctrl-C ends it)")
+        say(f"{named} at {address} (Ctrl-C ends it)")
 
-    show(
-        "study.html",
-        {
-            "rounds": story.new_rounds,
-            "begin": panel.begin,
-            "answer": panel.answer,
-            "frontier": panel.trade_offs,
-        },
-        host=host,
-        port=port,
-        announce=announce,
-        browser=browser,
-    )
+    show(page, calls, host=host, port=port, announce=announce, browser=browser)
+
+
+def _of_study(target: str | None, scenarios: Sequence[str]) -> tuple[str, dict[str, Call], str]:
+    """The page of a study, what it may ask, and how it is called."""
+    from scenarios.watching.following import Follower, newest
+    from scenarios.watching.panel import Panel
+    from scenarios.watching.story import Story
+
+    if target is None:
+        path = newest(Path.cwd())
+        say(f"{path.name} is the newest study of this folder")
+    else:
+        path = Path(target)
+        if not path.exists() and not path.suffix:
+            known = unknown_name("scenario", target, scenarios)
+            raise UserError(f"{target}: there is no such study file; {known}")
+    story, panel = Story(Follower(path)), Panel(path)
+    calls = {"rounds": story.new_rounds, "begin": panel.begin, "answer": panel.answer}
+    return "study.html", calls | {"frontier": panel.trade_offs}, path.name
+
+
+def _of_scenario(target: str, trust: bool) -> tuple[str, dict[str, Call], str]:
+    """The page of a scenario's model; its code is run where somebody has accepted it."""
+    from scenarios.declaration.catalogue import load
+    from scenarios.watching.stepping import Stepping
+
+    scenario = load(target)
+    refuse_strange_code(scenario, trust)
+    tell(f"making the environment {scenario.environment.name} ..")
+    stepping = Stepping(scenario)
+    calls: dict[str, Call] = {"about": stepping.about, "begin": stepping.begin, "step": stepping.step}
+    return "model.html", calls, scenario.name

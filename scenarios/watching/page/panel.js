@@ -2,6 +2,7 @@
 
 import { Chart } from "./chart.js";
 import { ask, between, el, shown, table } from "./dom.js";
+import { slider } from "./slider.js";
 
 const FACTORS = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
 const STEPS = 200;
@@ -83,24 +84,24 @@ export class Panel {
     }
     if (about.worlds) {
       const { what, names } = about.worlds, word = (i) => (i < 0 ? "all together" : names[i].replace(`${what}=`, ""));
-      found.push(this.slider("member", what === "r0" ? "R0" : what, -1, names.length - 1, 1, -1, word, (i) => this.set({ member: i < 0 ? null : i })));
+      found.push(slider("member", what === "r0" ? "R0" : what, -1, names.length - 1, 1, -1, word, (i) => this.set({ member: i < 0 ? null : i })));
     }
     if (about.budget) {
       const { low, high, value } = about.budget, step = (high - low) / STEPS;
       found.push(el("h3", {}, "Budget"));
-      found.push(this.slider("budget", "at most", low, high, step, value, (x) => shown(x, 3) + (Math.abs(x - value) < step ? " (today's)" : ""),
+      found.push(slider("budget", "at most", low, high, step, value, (x) => shown(x, 3) + (Math.abs(x - value) < step ? " (today's)" : ""),
         (x) => this.set({ budget: Math.abs(x - value) < step ? null : x })));
     }
     if (about.weights.length) {
       found.push(el("h3", {}, "Weights"));
-      about.weights.forEach((group, j) => found.push(this.slider(`weight-${j}`, group, 0, FACTORS.length - 1, 1, FACTORS.indexOf(1),
+      about.weights.forEach((group, j) => found.push(slider(`weight-${j}`, group, 0, FACTORS.length - 1, 1, FACTORS.indexOf(1),
         (i) => `× ${FACTORS[i]}`, (i) => this.part("weights", group, FACTORS[i] === 1 ? null : FACTORS[i]))));
     }
     if (about.limits.length) {
       found.push(el("h3", {}, about.at_least ? "Limits: at least" : "Limits: at most"));
       about.limits.forEach(({ group, low, high }, j) => {
         const off = about.at_least ? low : high;
-        found.push(this.slider(`limit-${j}`, group, low, high, (high - low) / STEPS, off, (x) => (x === off ? "no limit" : shown(x, 3)),
+        found.push(slider(`limit-${j}`, group, low, high, (high - low) / STEPS, off, (x) => (x === off ? "no limit" : shown(x, 3)),
           (x) => this.part("limits", group, x === off ? null : x), off));
       });
       const sure = [...new Set([0.5, 0.8, 0.9, 0.95, 0.99, about.probability])].sort();
@@ -114,25 +115,6 @@ export class Panel {
   select(id, label, options, change) {
     const chosen = el("select", { id, onchange: (event) => change(event.target.value) }, ...options);
     return el("p", { class: "controls" }, el("label", {}, label, chosen));
-  }
-
-  slider(id, label, low, high, step, value, words, change, off = value) {
-    const said = el("output", { for: id }, words(value));
-    const box = el("div", { class: "slider" });
-    // The last of many small steps may miss the end by a rounding error: positions are counted instead.
-    const count = Math.round((high - low) / step), at = (i) => (i >= count ? high : i <= 0 ? low : low + i * step);
-    const position = Math.round((value - low) / step);
-    const input = el("input", { type: "range", id, min: 0, max: count, step: 1, value: position, "aria-valuetext": words(value) });
-    input.addEventListener("input", () => {
-      const i = Number(input.value), x = i === position ? value : at(i);
-      said.value = words(x);
-      input.setAttribute("aria-valuetext", words(x));
-      box.classList.toggle("off", x === off);
-      change(x);
-    });
-    box.classList.toggle("off", value === off);
-    box.append(el("label", { for: id }, label), said, input);
-    return box;
   }
 
   set(some) {

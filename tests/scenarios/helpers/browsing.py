@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-WAIT_SECONDS = 120
+WAIT_SECONDS = 60
 """How long a test waits for what it has to see: a condition ends the wait, and no clock the test."""
 
 
@@ -41,6 +41,7 @@ class Page:
 
     def __init__(self, driver, address):
         self.driver, self.address = driver, address
+        driver.get_log("browser")  # that of the page before
         driver.get(address)
 
     def find(self, css):
@@ -73,6 +74,13 @@ class Page:
             self.find(css),
             value,
         )
+
+    def click_beside(self, css, right, down):
+        """Click so many pixels from the middle of an element."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        beside = ActionChains(self.driver).move_to_element_with_offset(self.find(css), right, down)
+        beside.click().perform()
 
     def choose(self, css, value):
         from selenium.webdriver.support.ui import Select
