@@ -144,23 +144,23 @@ def frontier(
         )
     if not 2 <= len(between) <= 3 or len(set(between)) < len(between):
         raise UserError(f"objectives {', '.join(between)}: accepted: two or three different ones")
-    bounds = [framed(opened, _asking(opened, name, meant)) for name in between]
-    traced = []
+    bounds = [framed(opened, asking(opened, name, meant)) for name in between]
+    frontiers = []
     with threadpool_limits(1):
         for found in evidence(opened, agent, trial):
             knows = believer(opened, meant, bounds[0], found, relearn)
-            traced.append(_traced(opened, meant, between, bounds, found.world, knows, points, seen))
-    return traced
+            frontiers.append(traced(opened, meant, between, bounds, found.world, knows, points, seen))
+    return frontiers
 
 
-def _asking(study: Study, name: str, question: Question) -> Question:
+def asking(study: Study, name: str, question: Question) -> Question:
     """The question with one of the objectives."""
     if name == TOTAL and not group_named(name, study.environment.groups):
         return question
     return replace(question, weights=(), objective=name)
 
 
-def _traced(
+def traced(
     study: Study,
     question: Question,
     between: Sequence[str],
@@ -170,6 +170,7 @@ def _traced(
     points: int,
     seen: Callable[[int, int], None],
 ) -> Frontier:
+    """The frontier as an agent that knows the evidence sees it; see `frontier`."""
     compositions = [bridges.composition(bound.environment) for bound in bounds]
     search = agent.search()
     if search.limits is not None:
@@ -182,7 +183,8 @@ def _traced(
     for done, weights in enumerate(simplex(len(between), points)):
         seen(done, points)
         found.append(_best(search, chebyshev(compositions, weights, Scale(low, span))))
-    tried = [p for p in agent.belief.history.tried()[0] if search.space.contains(np.asarray([p]))[0]]
+    tried = agent.belief.history.tried()[0]
+    tried = tried[search.space.contains(tried)]
     pool, simulated = np.asarray([*found, *tried]), np.arange(len(found) + len(tried)) >= len(found)
     means = signed_means(agent, compositions, pool)
     keeps = np.ones(len(pool))
@@ -212,7 +214,7 @@ def _traced(
             FrontierPoint(
                 policy=study.environment.named(numbers),
                 objectives=dict(zip(between, _estimates(agent, compositions, at), strict=True)),
-                tried=sum(np.array_equal(pool[i], one) for one in agent.observed),
+                tried=agent.times_observed(pool[i]),
                 on_frontier=on,
                 knee=on and place == best,
                 probability=float(keeps[i]),
