@@ -20,11 +20,12 @@ from threadpoolctl import threadpool_limits
 import bridges
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.recommending import contradicted
+from scenarios.declaration.asked import TOTAL
 from scenarios.errors import UserError
 from scenarios.questions.answer import PAYS, answered, next_simulation, predicted
 from scenarios.questions.framing import Framed, framed, of_study
 from scenarios.questions.frontier import asking, traced
-from scenarios.questions.question import TOTAL, Question
+from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
 from scenarios.study.evidence import Evidence, evidence
 from scenarios.study.study import Study
