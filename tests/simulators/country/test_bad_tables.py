@@ -130,7 +130,7 @@ def test_bad_groups(refused, groups, line):
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40, "contacts.csv: is no text (a binary file)"),
         (b"PK\x03\x04" + bytes(200), "contacts.csv: cannot be read as a workbook"),
         (b"\xd0\xcf\x11\xe0" + bytes(200), "contacts.csv: is a workbook of old Excel (.xls)"),
-        (gzip.compress(CONTACTS.encode(, mtime=0))[:30], "contacts.csv: the gzip file is cut off or damaged"),
+        (gzip.compress(CONTACTS.encode(), mtime=0)[:30], "contacts.csv: the gzip file is cut off or damaged"),
         (
             "\n".join(",".join("1" * 101) for _ in range(101)),
             "contacts.csv: has 101 rows and columns; accepted: 1 to 100",
