@@ -55,7 +55,7 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         limits=outcome_limits(environment),
         objectives=[composition(one) for one in several(environment)],
         blocks=getattr(environment, "blocks", None),
-        **settings,
+        **(names.AUTO if name == "auto" else {}) | settings,
     )
     return names.make_agent(name, space, g, meant)
 

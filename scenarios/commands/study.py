@@ -41,6 +41,10 @@ def show(study: StudyFile, debug: Debug = False) -> None:
             for key in ("repaired",)
             if key in found.meta
         ],
+        *[
+            f"auto        {label} is d-gpucb with scale_down {settings['scale_down']:g}"
+            for label, settings in found.meta.get("auto", {}).items()
+        ],
         *[f"accepted    {change}" for run in found.runs for change in run["accepted"]],
         f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
         f"{len(found.failures)} failed",

@@ -193,6 +193,11 @@ class Run:
         else:
             facts = facts._replace(objectives=objectives_of(environment, scenario.objectives))
             meta = {"created": now, "versions": packages, "environment": facts._asdict()}
+            meta["auto"] = {
+                spec.label: scenario.exploration_of(spec).model_dump()
+                for spec in scenario.agents
+                if spec.name == "auto"
+            }
         # The run first: a study that says what it is about has one, wherever a kill comes between.
         store.log_run({"began": now, "versions": packages, "inputs": inputs, "accepted": accepted})
         store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
