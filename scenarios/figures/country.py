@@ -58,7 +58,13 @@ def country_figure(country: Country) -> Figure:
         for i, j in np.ndindex(J, J):
             ink = "black" if bright[i, j] else "white"
             left.text(
-                j, i, significant(country.contacts[i, j], 2), ha="center", va="center", color=ink, fontsize=8
+                j,
+                i,
+                significant(float(country.contacts[i, j]), 2),
+                ha="center",
+                va="center",
+                color=ink,
+                fontsize=8,
             )
     figure.colorbar(image, ax=left, shrink=0.85, label="contacts a day")
     right.barh(np.arange(J), country.persons, color="#0072B2", height=0.85)
