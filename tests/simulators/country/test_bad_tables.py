@@ -110,6 +110,10 @@ def test_bad_groups(refused, groups, line):
             CONTACTS.replace("0-4,1,", "0-4,-1,"),
             "contacts.csv: row 2 ('0-4'), column '0-4' is '-1'; it must be a finite number >= 0",
         ),
+        (
+            CONTACTS.replace("0.2,5,", "0.2,1e9,"),
+            "contacts.csv: row 3 ('5-64'), column '5-64' is '1e9'",
+        ),
         (CONTACTS.replace("0.2,5,", "0.2,,"), "contacts.csv: row 3 ('5-64'), column '5-64' is missing"),
         (CONTACTS.replace("0.2,5,", "0.2,x,"), "contacts.csv: row 3 ('5-64'), column '5-64' is 'x'"),
         (CONTACTS.replace("0.2,5,", "0.2,inf,"), "contacts.csv: row 3 ('5-64'), column '5-64' is 'inf'"),
