@@ -57,13 +57,13 @@ def report(
 
       policyloop report flu.study.sqlite --simulate --frontier total,worst-group
     """
-    from scenarios.reporting.report import default_target
+    from scenarios.reporting.report import check_report, default_target
     from scenarios.reporting.report import report as write
     from scenarios.running.progress import choose
-    from scenarios.study.study import Study, check_target
+    from scenarios.study.study import Study
 
     opened = Study(study, damaged=True)
-    check_target(out or default_target(study), force)
+    check_report(out or default_target(study), force)
     if opened.damage:
         tell(f"{study}: the study is damaged ({opened.damage}): the report says so, and is of what is whole")
     if simulate:

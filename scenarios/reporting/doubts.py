@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policyloop.messages import on_one_line
+from scenarios.questions.answer import extrapolation
 from scenarios.reporting.document import Block, Cell, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
@@ -58,23 +59,18 @@ def _extrapolation(known: Known, words: Language) -> list[str]:
     """How far the recommendation lies from what was simulated, and whether the model holds there."""
     if known.believed is None:
         return [words.say("doubts.unasked", why=known.unasked)] if known.unasked else []
-    found, answer = [], known.believed.answer
-    chosen = known.chosen
-    if chosen is not None and not chosen.tried:
-        found.append(words.say("doubts.predicted"))
-    if chosen is not None and chosen.probability is not None:
+    found, chosen, believed = [], known.chosen, known.believed
+    if chosen is not None:
+        if not chosen.tried:
+            found.append(words.say("doubts.predicted"))
+        distance, unsure = extrapolation(believed.agent, chosen.point.travels)
+        shares = {"distance": words.percent(distance), "unsure": words.percent(min(unsure, 1.0))}
+        found.append(words.say("doubts.distance", **shares))
         asked = known.study.scenario.limit_probability
-        if chosen.probability < asked - 1e-3:
+        if chosen.probability is not None and chosen.probability < asked - 1e-3:
             values = {"probability": words.percent(chosen.probability, 3), "asked": words.percent(asked)}
             found.append(words.say("doubts.limits", **values))
-    found.append(
-        words.say(
-            "doubts.distance",
-            distance=words.percent(answer.distance),
-            unsure=words.percent(min(answer.unsure, 1.0)),
-        )
-    )
-    found += [line for line in answer.remarks if not line.startswith("It is a prediction: no round")]
+    found += [words.say("doubts.remark", remark=line) for line in believed.answer.remarks]
     return found
 
 

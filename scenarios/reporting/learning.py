@@ -79,12 +79,12 @@ def _best_so_far(known: Known, words: Language) -> list[Block]:
     found = {}
     for label in study.scenario.labels:
         own = frame[frame["agent"] == label].pivot(index="trial", columns="round", values=column)
-        values = sign * np.maximum.accumulate(sign * own.to_numpy(dtype=float), axis=1)
-        best = sign * np.fmax.accumulate(sign * own.to_numpy(dtype=float), axis=1)
-        values = best[np.isfinite(best[:, -1])] if len(best) else values
-        whole = values[:, np.isfinite(values).all(axis=0)] if len(values) else values
-        if len(values) and whole.shape[1] > 1 and whole.shape[1] == values.shape[1]:
-            found[label] = values
+        if own.empty:
+            continue
+        best = sign * np.fmax.accumulate(sign * own.to_numpy(dtype=float), axis=1)  # a failed round adds none
+        whole = best[np.isfinite(best).all(axis=1)]
+        if len(whole) and whole.shape[1] > 1:
+            found[label] = whole
     if not found or study.environment.lives:
         return []
     optimum = study.optimum(1) if not study.scenario.environment.new_world_each_trial else None

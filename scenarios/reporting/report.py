@@ -82,7 +82,7 @@ def report(
     """
     opened = study if isinstance(study, Study) else Study(study, damaged=True)
     target = Path(out) if out is not None else default_target(opened.path)
-    check_target(target, force)
+    check_report(target, force)
     if simulate and not 1 <= seeds <= MOST_SEEDS:
         raise UserError(f"seeds = {seeds}; accepted: a whole number from 1 to {MOST_SEEDS:,}")
     if simulate and jobs < 1:
@@ -101,6 +101,13 @@ def report(
     made = document(known, language, frontier=frontier, simulated=simulated, seen=seen)
     write_whole(target, page(made, language))
     return target
+
+
+def check_report(target: Path, force: bool) -> None:
+    """Raise UserError where a report may not be written; a study is never overwritten by one."""
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise UserError(f"{target}: the name must end in .html")
+    check_target(target, force)
 
 
 def default_target(study: Path) -> Path:

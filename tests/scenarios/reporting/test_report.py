@@ -108,6 +108,12 @@ def test_a_report_is_never_written_over_another_unless_told(flu, tmp_path, polic
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_a_report_never_takes_the_place_of_its_study(flu, policyloop):
+    code, _, said = policyloop("report", flu.path, "--out", flu.path, "--force")
+    assert (code, said.count("\n")) == (2, 1) and ".html" in said
+    assert Study(flu.path).rounds() == flu.rounds()
+
+
 @pytest.mark.parametrize("out", ["no/such/report.html", "report.html"])
 def test_bad_input_is_one_line_and_nothing_is_written(out, tmp_path, policyloop, flu):
     study = flu.path if "/" in out else tmp_path / "none.sqlite"

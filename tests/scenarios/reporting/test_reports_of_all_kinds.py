@@ -1,5 +1,7 @@
 """Reports of studies of every kind: small, unfinished, damaged, of strangers' text, with nothing observed."""
 
+from pathlib import Path
+
 import pytest
 from clinic import Clinic
 from pages import Page, check_sound
@@ -215,3 +217,11 @@ def test_stations_are_candidates(tmp_path):
     found = Page(scenarios.report(study, tmp_path / "w.html").read_text())
     check_sound(found)
     assert "(candidate " in found.text
+
+
+@pytest.mark.parametrize("name", ["schema_1", "schema_2", "whole_numbers_rounded"])
+def test_studies_of_earlier_versions_have_a_report(name, tmp_path):
+    old = Path(__file__).parents[1] / "old" / f"{name}.study.sqlite"
+    found = Page(scenarios.report(old, tmp_path / "r.html").read_text())
+    check_sound(found)
+    assert "The recommended policy is" in found.text or "No trial is complete" in found.text
