@@ -6,7 +6,6 @@ The paper's flu domain, section 8.2.2.
 from __future__ import annotations
 
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -125,7 +124,7 @@ class FluODE(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
-    info_units = MappingProxyType({"infected": "persons"})
+    info_units = {"infected": "persons"}
     policy_space: BoundedPolicySpace
 
     def __init__(
