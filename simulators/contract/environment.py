@@ -11,7 +11,6 @@ import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -165,7 +164,7 @@ class Environment(ABC):
     outcome_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
-    info_units: Mapping[str, str] = MappingProxyType({})
+    info_units: Mapping[str, str] = {}
     group_persons: Array | None = None
     limits: Sequence[Limit] = ()
     findings: Sequence[str] = ()

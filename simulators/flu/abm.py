@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -116,7 +115,7 @@ class FluABM(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
-    info_units = MappingProxyType({"infected": "persons"})
+    info_units = {"infected": "persons"}
     outcome_range = (0.0, np.inf)  # counted persons: no noise is added to them
     policy_space: BoundedPolicySpace
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -166,7 +165,7 @@ class FluODE(Environment):
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
-    info_units = MappingProxyType({"infected": "persons"})
+    info_units = {"infected": "persons"}
     policy_space: BoundedPolicySpace
 
     def __init__(
