@@ -64,6 +64,8 @@ class Caps:
         For the first request's head, and between requests of a connection.
     body_seconds : float, default 30
         For a body.
+    end_seconds : float, default 60
+        For answers under way when the server ends.
     """
 
     body: int = 1024 * 1024
@@ -72,6 +74,7 @@ class Caps:
     connections: int = 64
     head_seconds: float = 10.0
     body_seconds: float = 30.0
+    end_seconds: float = 60.0
 
 
 class _Connection(web.RequestHandler):
@@ -229,8 +232,11 @@ def listening(
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
+    caps = caps or Caps()
+
     async def begin() -> web.ServerRunner:
-        runner = web.ServerRunner(_answering(endpoints, guard, caps or Caps(), nothing))
+        server = _answering(endpoints, guard, caps, nothing)
+        runner = web.ServerRunner(server, shutdown_timeout=caps.end_seconds)
         await runner.setup()
         try:
             await web.TCPSite(runner, host, port).start()

@@ -226,6 +226,19 @@ class DecomposedGP:
         slope = self._mean_slope(composition, X, means, [gradient for _, gradient in parts], inner)
         return composition.compose(means, X), composition.sign * slope
 
+    def group_means_with_gradients(self, X: Array) -> tuple[Array, Array]:
+        """Posterior means of the groups at policies (n, d), (n, J), with their gradients (n, J, d)."""
+        features = self.features(X)
+        parts = [group.predict_mean_with_gradient(features) for group in self.groups]
+        means = np.stack([mean for mean, _ in parts], axis=1) + self._prior(X)
+        gradients = np.stack([gradient for _, gradient in parts], axis=1)
+        if self.embed is not None:
+            gradients = np.einsum("ndp,njp->njd", jacobian(self.embed, X), gradients)
+        for j, mean in enumerate(self.prior_means):
+            if callable(mean):
+                gradients[:, j] += jacobian(mean, X)
+        return means, gradients
+
     def _prior(self, X: Array) -> Array:
         """Prior means of the groups (n, J)."""
         return np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)

@@ -158,12 +158,8 @@ class Panel:
         study, total = kept.study, replace(question, objective="")
         bounds = [framed(study, asking(study, name, total)) for name in BETWEEN]
         _, agent = kept.asked(total)
-        found = traced(study, total, BETWEEN, bounds, kept.found.world, agent, POINTS, seen)
-        return {
-            "units": found.units,
-            "senses": found.senses,
-            "points": [asdict(one) for one in found.points if one.on_frontier],
-        }
+        found = traced(study, total, BETWEEN, bounds, kept.found.world, agent, POINTS, seen, all_tried=False)
+        return {"units": found.units, "senses": found.senses, "points": [asdict(one) for one in found.points]}
 
     def _question(self, asked: dict[str, Any]) -> tuple[Kept, Question]:
         with self._lock:

@@ -96,13 +96,14 @@ def show(
         import aiohttp  # noqa: F401
     except ModuleNotFoundError as error:
         raise UserError(f"a page needs {error.name}, which is not installed: {INSTALL}") from error
-    from bridges.exports.guarded_server import listening
+    from bridges.exports.guarded_server import Caps, listening
 
     # Other users of this machine reach its ports too: they do not know the key.
     key = secrets.token_urlsafe(12)
     nothing = "there is nothing here; open the address that policyloop watch has printed"
     try:
-        with listening(endpoints(key, page, calls), Guard(), host, port, nothing=nothing) as url:
+        caps = Caps(end_seconds=0.2)  # nobody waits for an answer of a page that ends
+        with listening(endpoints(key, page, calls), Guard(), host, port, caps, nothing=nothing) as url:
             address = f"{url}/{key}/"
             announce(address)
             if browser and _has_screen():

@@ -56,7 +56,7 @@ export function table(heads, rows) {
   return el(
     "table",
     {},
-    el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
+    el("thead", {}, el("tr", {}, ...heads.map((head) => (head ? el("th", { scope: "col" }, head) : el("td"))))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map(cell)))),
   );
 }

@@ -28,7 +28,7 @@ function sliders() {
   const found = [];
   if (about.kind === "town") {
     state.policy = [...about.start];
-    found.push(el("h3", {}, "Policy: a new season begins"));
+    found.push(el("h2", {}, "Policy: a new season begins"));
     about.levers.forEach((lever, i) => {
       const [low, high, step] = Array.isArray(lever.lever)
         ? [...lever.lever, (lever.lever[1] - lever.lever[0]) / 100]
@@ -40,7 +40,7 @@ function sliders() {
     });
   } else {
     state.policy = 0;
-    found.push(el("h3", {}, "The sensor that is read"));
+    found.push(el("h2", {}, "The sensor that is read"));
     found.push(slider("lever-0", "sensor (or click on the map)", 0, about.sensors.length - 1, 1, 0, (i) => about.sensors[i], (i) => {
       state.policy = i;
       picture();
@@ -51,7 +51,7 @@ function sliders() {
       picture();
     } }, ...options))));
   }
-  found.push(el("h3", {}, "Pace and chance"));
+  found.push(el("h2", {}, "Pace and chance"));
   found.push(slider("pace", `${about.step}s a second`, 1, 30, 1, state.pace, String, (x) => (state.pace = x), null));
   found.push(slider("seed", "seed", 0, 20, 1, 0, String, (x) => {
     state.seed = x;

@@ -59,7 +59,7 @@ export class Panel {
     const place = el("div", { id: "frontier" });
     this.host.replaceChildren(el("div", { class: "panel" },
       sliders,
-      el("div", {}, el("div", { class: "line" }, this.based, this.newer), this.words, this.result, el("h3", {}, "The price of fairness"), this.trade, place)));
+      el("div", {}, el("div", { class: "line" }, this.based, this.newer), this.words, this.result, el("h2", {}, "The price of fairness"), this.trade, place)));
     this.chart = new Chart(place);
     this.count();
   }
@@ -88,17 +88,17 @@ export class Panel {
     }
     if (about.budget) {
       const { low, high, value } = about.budget, step = (high - low) / STEPS;
-      found.push(el("h3", {}, "Budget"));
+      found.push(el("h2", {}, "Budget"));
       found.push(slider("budget", "at most", low, high, step, value, (x) => shown(x, 3) + (Math.abs(x - value) < step ? " (today's)" : ""),
         (x) => this.set({ budget: Math.abs(x - value) < step ? null : x })));
     }
     if (about.weights.length) {
-      found.push(el("h3", {}, "Weights"));
+      found.push(el("h2", {}, "Weights"));
       about.weights.forEach((group, j) => found.push(slider(`weight-${j}`, group, 0, FACTORS.length - 1, 1, FACTORS.indexOf(1),
         (i) => `× ${FACTORS[i]}`, (i) => this.part("weights", group, FACTORS[i] === 1 ? null : FACTORS[i]))));
     }
     if (about.limits.length) {
-      found.push(el("h3", {}, about.at_least ? "Limits: at least" : "Limits: at most"));
+      found.push(el("h2", {}, about.at_least ? "Limits: at least" : "Limits: at most"));
       about.limits.forEach(({ group, low, high }, j) => {
         const off = about.at_least ? low : high;
         found.push(slider(`limit-${j}`, group, low, high, (high - low) / STEPS, off, (x) => (x === off ? "no limit" : shown(x, 3)),
@@ -180,8 +180,8 @@ export class Panel {
     const notes = answer.remarks.map((words, i) => el("li", { class: i === 0 && !answer.kept ? "bad" : "" }, words));
     this.result.replaceChildren(
       el("div", { class: "answer" },
-        el("div", {}, el("h3", {}, "Policy"), wide("Policy", table(heads, policy))),
-        el("div", {}, el("h3", {}, "Predicted, with 95 % credible intervals", el("small", {}, one_unit ? `  ${answer.unit}` : "")), wide("Predictions", table(heads, groups)))),
+        el("div", {}, el("h2", {}, "Policy"), wide("Policy", table(heads, policy))),
+        el("div", {}, el("h2", {}, "Predicted, with 95 % credible intervals", el("small", {}, one_unit ? `  ${answer.unit}` : "")), wide("Predictions", table(heads, groups)))),
       el("ul", { class: "notes" }, ...notes),
     );
     this.result.dataset.seconds = answer.seconds;

@@ -6,7 +6,9 @@ export function slider(id, label, low, high, step, value, words, change, off = v
   const said = el("output", { for: id }, words(value));
   const box = el("div", { class: "slider" });
   // The last of many small steps may miss the end by a rounding error: positions are counted instead.
-  const count = Math.round((high - low) / step), at = (i) => (i >= count ? high : i <= 0 ? low : low + i * step);
+  const count = Math.round((high - low) / step), whole = Number.isInteger(step) && Number.isInteger(low);
+  const between = (i) => (whole ? low + i * step : Number((low + i * step).toPrecision(4))); // nobody slides finer
+  const at = (i) => (i >= count ? high : i <= 0 ? low : between(i));
   const position = Math.round((value - low) / step);
   const input = el("input", { type: "range", id, min: 0, max: count, step: 1, value: position, "aria-valuetext": words(value) });
   input.addEventListener("input", () => {

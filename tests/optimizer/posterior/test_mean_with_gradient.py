@@ -39,3 +39,14 @@ def test_it_is_the_mean_of_the_posterior_and_its_gradient(name, observed):
     np.testing.assert_allclose(mean, model.predict(X).mean, rtol=1e-9, atol=1e-12)
     by_differences = jacobian(lambda points: model.predict(points).mean[:, None], X)[..., 0]
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", models())
+def test_group_means_have_the_gradients_of_the_posterior(name):
+    model, rng = models()[name], np.random.default_rng(1)
+    model.observe(rng.random((15, 2)), rng.normal(size=(15, 2)))
+    X = rng.random((7, 2))
+    means, gradients = model.group_means_with_gradients(X)
+    expected = model.predict_groups_with_gradients(X)
+    np.testing.assert_allclose(means, expected.means, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(gradients, expected.mean_gradients, rtol=1e-7, atol=1e-9)
