@@ -1,4 +1,4 @@
-"""A country of one's own from the command line: the template, paths beside the scenario, what is told of it."""
+"""A country of one's own from the command line: the template, paths, what is told of it."""
 
 import shutil
 
