@@ -40,11 +40,16 @@ def save(figure: Figure, path: Path) -> list[Path]:
     """
     paths = {kind: path.with_name(f"{path.name}.{kind}") for kind in FORMATS}
     for kind, one in paths.items():
-        with whole_file(one) as partial, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in letters that the font has not
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(partial, format=kind, dpi=_DPI, metadata=metadata)
+        save_as(figure, one, kind)
     return list(paths.values())
+
+
+def save_as(figure: Figure, path: Path, kind: str) -> None:
+    """Write a figure in one format; UserError where it cannot be written, see `whole_file`."""
+    with whole_file(path) as partial, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in letters that the font has not
+        metadata = {"Date": None} if kind == "svg" else None
+        figure.savefig(partial, format=kind, dpi=_DPI, metadata=metadata)
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from policyloop.messages import did_you_mean
+from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
-from simulators.country.bands import band
+from simulators.country.bands import band, check_dates
 from simulators.country.groups import MOST
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
@@ -57,6 +58,7 @@ def square_of(grid: Grid, decimal: str | None = None) -> Square:
     if columns is None and rows is not None and only_counted(rows):
         rows = None
     labels = rows or columns
+    check_dates(labels or (), grid.source)
     order: Sequence[int] = range(J)
     if rows is not None and columns is not None:
         order = places(columns, rows, f"{grid.source}: columns", "the rows")
@@ -87,10 +89,11 @@ def places(labels: Sequence[str], wanted: Sequence[str], where: str, whose: str)
         A label twice, one that means none of the names, or a name without a label; in one line, which begins
         with `where` and says of `whose` names they are not.
     """
-    by_name = {_key(name): place for place, name in enumerate(wanted)}
+    exact = {name: place for place, name in enumerate(wanted)}
+    by_key = {_key(name): place for place, name in enumerate(wanted)}
     found: dict[int, int] = {}
     for at, label in enumerate(labels):
-        place = by_name.get(_key(label))
+        place = exact.get(label, by_key.get(_key(label)))
         if place is None:
             raise ValueError(
                 f"{where}: {label!r} is none of {whose}{did_you_mean(label, wanted)} "
@@ -165,7 +168,5 @@ def _labels(texts: list[str]) -> list[str] | None:
     """Labels, or None where they are but counted, as R and pandas do: X1, V1, Unnamed: 1."""
     if all(re.fullmatch(r"([XV]|Unnamed: ?)\d+|", text) for text in texts):
         return None
-    labels = [
-        text[1:] if text[:1] == "'" and text[1:2] in "=+-@" and len(text) > 1 else text for text in texts
-    ]
+    labels = [from_spreadsheet(text) for text in texts]
     return [str(int(float(label))) for label in labels] if _ascending(labels) else labels
