@@ -39,7 +39,8 @@ def _residuals(rates: AttackRates, expected: Array) -> Array:
         return scaled
     o, e = rates.rates, np.clip(expected, 1e-12, 1 - 1e-12)
     deviance = 2 * rates.persons * (xlogy(o, o / e) + xlogy(1 - o, (1 - o) / (1 - e)))
-    return np.sign(o - e) * np.sqrt(np.maximum(deviance, 0.0))
+    signed: Array = np.sign(o - e) * np.sqrt(np.maximum(deviance, 0.0))
+    return signed
 
 
 def _information(rates: AttackRates, expected: Array, slopes: Array, variance: float) -> Array:
@@ -78,7 +79,8 @@ def fit_r0(rates: AttackRates, immune: Array, model: Model) -> Fit:
         )
 
     def expected(log_r0: float) -> Array:
-        return _shares(model.at(float(np.exp(log_r0)), model.susceptibility), immune)[rows]
+        shares: Array = _shares(model.at(float(np.exp(log_r0)), model.susceptibility), immune)[rows]
+        return shares
 
     weights = model.population[rows] / model.population[rows].sum()
     low, high = np.log(SMALLEST), np.log(LARGEST)
@@ -166,7 +168,8 @@ def fit_susceptibility(rates: AttackRates, immune: Array, model: Model) -> Fit:
         return model.infectious_period * radius(model.shape(np.exp(theta)))
 
     def expected(theta: Array) -> Array:
-        return _shares(model.at(r0_of(theta), np.exp(theta)), immune)[rows]
+        shares: Array = _shares(model.at(r0_of(theta), np.exp(theta)), immune)[rows]
+        return shares
 
     def slopes(theta: Array) -> Array:
         nudges = STEP * np.eye(J)

@@ -11,7 +11,7 @@ import numpy as np
 from policyloop.messages import unknown_name
 from simulators.arrays import Array
 from simulators.contract.validation import per_group
-from simulators.files.grid import read_grid
+from simulators.files.grid import TableFile
 from simulators.files.numbers import decimal_mark, numbers
 
 TOTAL = "cases"
@@ -149,12 +149,14 @@ def weekly_counts(given: Any, groups: Sequence[str]) -> WeeklyCounts:
 
 def _table(path: str) -> tuple[list[str], list[Mapping[str, str]], str]:
     """Header and rows of a file of any kind that countries come in, and its decimal mark."""
-    grid = read_grid(path)
+    grid = TableFile(path).grid()
     header, *body = grid.rows
     if not body:
         raise ValueError(f"{path}: must have a header and a row at least")
     columns = [cell.strip().lower() if cell.strip().lower() in KNOWN else cell.strip() for cell in header]
-    rows = [dict(zip(columns, (cell.strip() for cell in row), strict=True)) for row in body]
+    rows: list[Mapping[str, str]] = [
+        dict(zip(columns, (cell.strip() for cell in row), strict=True)) for row in body
+    ]
     mark = decimal_mark([row[c] for row in rows for c in columns if c not in ("group", "week")], path)
     return columns, rows, mark
 
