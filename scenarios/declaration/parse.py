@@ -26,7 +26,7 @@ from simulators.contract.targets import absolute, is_target
 _ENSEMBLE = ("objective", "weights", "pick", "costs", "members", "draw_seed")
 """Keys of `[ensemble]` that are no options of the environment; see `bridges.EnsembleEnvironment`."""
 
-FILES = ("groups", "contacts", "calibrate", "households", "schools", "workplaces")
+FILES = ("groups", "contacts", "calibrate")
 """Options of environments that may name files of tables."""
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".gz")
 """How the names of such files end."""

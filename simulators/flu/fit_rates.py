@@ -14,7 +14,7 @@ Mathematical Epidemiology of Infectious Diseases), exact where a season ends wit
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import brentq, least_squares
 from scipy.special import xlogy
 
 from simulators.arrays import Array
@@ -39,8 +39,8 @@ def _residuals(rates: AttackRates, expected: Array) -> Array:
         return scaled
     o, e = rates.rates, np.clip(expected, 1e-12, 1 - 1e-12)
     deviance = 2 * rates.persons * (xlogy(o, o / e) + xlogy(1 - o, (1 - o) / (1 - e)))
-    roots: Array = np.sign(o - e) * np.sqrt(np.maximum(deviance, 0.0))
-    return roots
+    signed: Array = np.sign(o - e) * np.sqrt(np.maximum(deviance, 0.0))
+    return signed
 
 
 def _information(rates: AttackRates, expected: Array, slopes: Array, variance: float) -> Array:
@@ -91,17 +91,16 @@ def fit_r0(rates: AttackRates, immune: Array, model: Model) -> Fit:
             f"{rates.source}: {seen:.3g} of the persons fell ill, which no r0 gives: with the coverage and "
             f"the initially infected of the season it gives {least:.3g} to {most:.3g}"
         )
-    grid = np.linspace(low, high, 25)
-    costs = [np.square(_residuals(rates, expected(one))).sum() for one in grid]
-    start = grid[int(np.argmin(costs))]
+    # More fall ill with a greater r0: the one that gives their total is near to the likeliest.
+    start = brentq(lambda theta: float(weights @ expected(theta)) - seen, low, high, xtol=0.01)
     answer = least_squares(
         lambda theta: _residuals(rates, expected(theta[0])),
         [start],
         bounds=([low], [high]),
         diff_step=STEP,
-        xtol=1e-12,
-        ftol=1e-12,
-        gtol=1e-12,
+        xtol=1e-10,
+        ftol=1e-10,
+        gtol=1e-10,
     )
     best = float(answer.x[0])
     fitted = expected(best)
