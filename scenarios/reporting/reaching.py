@@ -167,7 +167,8 @@ def _of_numbers(believed: Believed, near: _Near, facts: Facts, point: Point) -> 
     def slope(u: Array) -> Array:
         known = near.slope((lower + np.clip(u, 0.0, 1.0) * width)[None])
         if known is not None:
-            return known[0] * width
+            moved: Array = known[0] * width
+            return moved
         steps = STEP * np.eye(len(u))
         values = spare(np.concatenate([u + steps, u - steps]))
         ahead, behind = np.clip(u + STEP, 0, 1), np.clip(u - STEP, 0, 1)
