@@ -1,3 +1,4 @@
+from .agents.making import asked as asked
 from .agents.making import initial_design as initial_design
 from .agents.making import make_agent as make_agent
 from .agents.making import modelled as modelled

@@ -107,6 +107,8 @@ class EnsembleEnvironment(Environment):
         self.policy_space = first.policy_space
         self.current_policy = first.current_policy
         self.current_policy_label = first.current_policy_label
+        self.info_units = first.info_units
+        self.findings = tuple(dict.fromkeys(said for one in self.members for said in one.findings))
         self._linear = not any(is_general(one) for one in self.members)
 
     @property
@@ -180,7 +182,7 @@ class EnsembleEnvironment(Environment):
 
         The noise of different members is independent.
         """
-        J, info = len(self.groups), {}
+        J, info = len(self.groups), dict[str, Any]()
         values, noise, covariance, joint = np.full(J, np.nan), np.full(J, np.nan), np.zeros((J, J)), False
         for one in parts:
             seen = np.asarray(one.values, dtype=float)

@@ -84,6 +84,8 @@ class ReframedEnvironment(Environment):
         self.outcome_range = environment.outcome_range
         self.current_policy = environment.current_policy
         self.current_policy_label = environment.current_policy_label
+        self.info_units = environment.info_units
+        self.findings = environment.findings
         self.group_persons = environment.group_persons
         self.limits = (*environment.limits, *limits)
         for limit in self.limits:

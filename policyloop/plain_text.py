@@ -60,6 +60,11 @@ def for_spreadsheet(cell: object) -> object:
     return f"'{cell}"
 
 
+def from_spreadsheet(text: str) -> str:
+    """A cell's text as it was before `for_spreadsheet`, or a spreadsheet, put an apostrophe before it."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(RUN) else text
+
+
 def _escaped(one: str) -> str:
     return " " if unicodedata.category(one) == "Zs" else one.encode("unicode_escape").decode()
 

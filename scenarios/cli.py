@@ -17,6 +17,7 @@ from policyloop.messages import on_one_line
 from policyloop.plain_text import for_terminal
 from scenarios.commands.check import check
 from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, never_refuse, tell
+from scenarios.commands.data import data
 from scenarios.commands.list import list_scenarios
 from scenarios.commands.new import new
 from scenarios.commands.questions import evaluate, frontier, what_if
@@ -26,6 +27,7 @@ from scenarios.commands.reproduce import reproduce
 from scenarios.commands.run import resume, run
 from scenarios.commands.serve import serve
 from scenarios.commands.study import compare, export, merge, plot, show
+from scenarios.commands.watch import watch
 from scenarios.errors import UserError
 
 app = typer.Typer(
@@ -69,12 +71,16 @@ def _root(
 
 
 app.command("list")(list_scenarios)
-for command in (run, resume, show, merge, compare, plot, report, export, repair, reproduce, check, serve):
+for command in (
+    *(run, resume, show, merge, compare, plot, report, export, repair, reproduce),
+    *(check, serve, watch),
+):
     app.command()(command)
 app.command("what-if")(what_if)
 app.command()(frontier)
 app.command()(evaluate)
 app.add_typer(new, name="new", rich_help_panel=None)
+app.add_typer(data, name="data", rich_help_panel=None)
 
 
 def invoke(arguments: list[str]) -> int:

@@ -56,6 +56,8 @@ class Search:
     level : float, optional
         The probability of that for which the search is restricted; by default optimistically, such that a
         limit may be kept by sqrt(beta) deviations.
+    near : sequence of policies
+        Where to begin besides: the answer to a question like this one, say.
     """
 
     space: SearchSpace
@@ -69,6 +71,7 @@ class Search:
     caution: Caution | None = None
     limits: LimitChance | None = None
     level: float | None = None
+    near: Sequence[Any] = ()
 
     @cached_property
     def observed(self) -> Policies:
@@ -98,13 +101,15 @@ class Search:
         return self.prior_deviation_at(self.known)
 
     def leaders(self) -> Array | None:
-        """The few observed policies with the best posterior means: good starts once something is known.
+        """The few observed policies with the best posterior means, good starts once something is known.
 
-        Of a general objective that of the groups' means: at thousands of policies, variances cost far more
-        than all else in a search.
+        And those that are `near`. Of a general objective that of the groups' means: at thousands of policies,
+        variances cost far more than all else in a search.
         """
+        near = np.array(self.near, dtype=float).reshape(-1, self.space.d)
+        near = near[self.space.contains(near)] if len(near) else near
         if not len(self.observed):
-            return None
+            return near if len(near) else None
         distinct = np.unique(np.asarray(self.observed, dtype=float), axis=0)
         means = (
             self.model.composition.compose(self.model.predict_group_means(distinct), distinct)
@@ -112,7 +117,7 @@ class Search:
             else self.model.predict(distinct).mean
         )
         best: Array = distinct[np.argsort(-means, kind="stable")[:3]]
-        return best
+        return np.concatenate([best, near])
 
     def maximise(
         self,

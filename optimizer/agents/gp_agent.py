@@ -30,6 +30,7 @@ from optimizer.agents.trade_off import TradeOff
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import Sampled
 from optimizer.posterior.inputs import as_observations
 from optimizer.prior.learned import Learned
@@ -112,11 +113,43 @@ class GPAgent(Agent):
         self.belief = Belief(space, composition, settings, groups=groups, drawing=self.acquisition.random)
         self._timed, self._said = settings.context, False
         self._now: float | None = float("nan") if settings.context else None
+        self._near: Sequence[Any] = ()
+
+    def asked(
+        self,
+        composition: BaseComposition,
+        *,
+        within: SearchSpace | None = None,
+        limits: OutcomeLimits | None = None,
+        limit_probability: float = 0.95,
+        near: Sequence[Any] = (),
+    ) -> "GPAgent":
+        """An agent that believes the same of the groups, asked another question; it is never told more.
+
+        It shares all that was observed. Its searches begin `near` some policies besides. A general
+        composition comes with its propagation. ValueError where the composed value alone is known.
+        """
+        if self.feedback != "decomposed":
+            raise ValueError(f"{self.name} knows nothing of the groups, and cannot be asked otherwise")
+        other = copy.copy(self)
+        other.settings = replace(
+            self.settings, within=within, limits=limits, limit_probability=limit_probability
+        )
+        other._limits, other._certainty, other._near = limits, limit_probability, near
+        other.composition = other._composed = composition
+        other.belief = self.belief.composed_by(composition)
+        other._sign, other._best = composition.sign, (None, float("nan"))
+        return other
 
     @property
     def observed(self) -> Policies:
         """Policies told with at least one finite observation, in order."""
         return self.belief.history.observed
+
+    def times_observed(self, policy: Any) -> int:
+        """How many rounds have observed a policy (d,), or a candidate's row."""
+        same = np.asarray(self.observed == np.asarray(policy))
+        return int(same.reshape(len(same), -1).all(axis=1).sum()) if len(same) else 0
 
     def ask(self, n: int = 1, context: Any = None, pending: ArrayLike | None = None) -> Policies | Query:
         """The policies to sample next: lines 3 to 5 of Algorithms 2 and 3.
@@ -276,6 +309,7 @@ class GPAgent(Agent):
             taken,
             caution,
             None if self._limits is None else LimitChance(model, self._limits),
+            near=self._near,
         )
 
     def search(self) -> Search:
@@ -348,9 +382,15 @@ class GPAgent(Agent):
         middle, low, high = objective_interval(
             self.composition, means, variances, at, self._ranges, self._composed
         )
-        tried = sum(np.array_equal(policy, one) for one in self.observed)
         return Recommendation(
-            policy, middle, low, high, tried=tried, best_observed=best, best_observed_value=value, **groups
+            policy,
+            middle,
+            low,
+            high,
+            tried=self.times_observed(policy),
+            best_observed=best,
+            best_observed_value=value,
+            **groups,
         )
 
 

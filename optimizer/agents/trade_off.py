@@ -22,7 +22,7 @@ from optimizer.composition.scalarised import Scale, chebyshev, random_weights, s
 DRAWS = 2
 """Where weights stand among an agent's streams of random numbers."""
 BEYOND = 0.1
-"""How far beyond the worst on the known frontier directions begin, as a share of its range: it may go on."""
+"""How far beyond the worst that was tried directions begin, as a share of the range: there may be worse."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,18 @@ class TradeOff:
         known : policies
             By whose posterior means the objectives are made comparable.
         weights : (K,) array, optional
-            Of a direction, measured from a little beyond the worst on the frontier. Unless given, equal ones,
-            measured from the best: the policy that has most of all together.
+            Of a direction, measured from a little beyond the worst that was tried. Unless given, equal ones,
+            measured from the best on the frontier: the policy that has most of all together.
         """
         K = len(self.compositions)
         values = signed(self.compositions, model.predict_groups(known)[0], known)
         values = values[np.isfinite(values).all(axis=1)]
-        scale = Scale.of(values) if len(values) else Scale(np.zeros(K), np.ones(K))
+        if not len(values):
+            values = np.zeros((1, K))
         if weights is None:
-            function = chebyshev(self.compositions, np.full(K, 1 / K), scale)
+            function = chebyshev(self.compositions, np.full(K, 1 / K), Scale.of(values))
         else:
-            function = chebyshev(self.compositions, weights, scale, -BEYOND)
+            function = chebyshev(self.compositions, weights, Scale.over(values), -BEYOND)
         other = copy.copy(model)
         other.composition = function.propagated(self.propagation)
         return other

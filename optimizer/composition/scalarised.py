@@ -45,6 +45,12 @@ class Scale(NamedTuple):
         span = np.where(high > low, high - low, np.ptp(values, axis=0))
         return cls(np.where(high > low, low, high - span), np.where(span > 0, span, 1.0))
 
+    @classmethod
+    def over(cls, values: Array) -> "Scale":
+        """Of signed objectives (n, K): from the worst to the best of all."""
+        span = np.ptp(values, axis=0)
+        return cls(values.min(axis=0), np.where(span > 0, span, 1.0))
+
 
 def nondominated(values: Array) -> NDArray[np.bool_]:
     """Which rows (n, K), to be maximised, no other row reaches in all columns and exceeds in one."""

@@ -54,6 +54,8 @@ def check(
         seconds = perf_counter() - began
     groups, labels = getattr(environment, "groups", ()), environment.policy_space.labels
     say(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
+    for sentence in environment.findings:
+        say(sentence)
     for finding in findings:
         say(f"- {finding}")
     if findings:

@@ -1,4 +1,4 @@
-"""The command `policyloop new`: writes a package that works, to be edited."""
+"""The command `policyloop new`: writes a package, or a scenario with its tables, that works, to be edited."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib.util
 import keyword
 import re
 import sys
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -18,7 +19,7 @@ from scenarios.commands.console import Debug, say
 from scenarios.errors import UserError
 from scenarios.outputs import whole_folder
 
-new = typer.Typer(help="Write a package of your own that works, ready to be edited.", no_args_is_help=True)
+new = typer.Typer(help="Write something of your own that works, ready to be edited.", no_args_is_help=True)
 
 FILES = {
     "pyproject": "pyproject.toml",
@@ -28,6 +29,15 @@ FILES = {
     "simulator": "{package}/simulator.py",
     "test": "tests/test_{package}.py",
 }
+
+COUNTRY = {
+    "scenario": "scenario.toml",
+    "groups": "groups.csv",
+    "contacts": "contacts.csv",
+    "observed": "observed.csv",
+}
+NAME = r"[a-z][a-z0-9]*([-_][a-z0-9]+)*"
+LETTERS = "cannot be used; accepted: small letters (a-z), digits and hyphens, a letter first, 60 at most"
 
 IMPORTED = (
     "Environment",
@@ -68,6 +78,28 @@ def simulator(
     say(f"  policyloop run {home / 'scenario.toml'}")
 
 
+@new.command("own-country")
+def own_country(
+    name: Annotated[str, typer.Argument(help="Name of the country, such as my-country.")],
+    folder: Annotated[Path, typer.Option(help="Where its folder goes.")] = Path("."),
+    debug: Debug = False,
+) -> None:
+    """Write the folder NAME with a scenario of whom to vaccinate in a made-up country, and its tables.
+
+    For example:
+
+      policyloop new own-country my-country
+
+      policyloop check my-country/scenario.toml
+
+      policyloop run my-country/scenario.toml
+    """
+    home = write_country(name, folder)
+    say(f"{home} is written. Put your own tables in place of {', '.join(list(COUNTRY.values())[1:])}, then:")
+    say(f"  policyloop check {home / 'scenario.toml'}")
+    say(f"  policyloop run {home / 'scenario.toml'}")
+
+
 def class_name(name: str) -> str:
     """The class's name of a simulator's: my-clinics, MyClinics."""
     return "".join(part.capitalize() for part in re.split("[-_]", name))
@@ -78,8 +110,8 @@ def unusable(name: str) -> str:
     import simulators
 
     package, of_class = name.replace("-", "_"), class_name(name)
-    if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 60:
-        return "cannot be used; accepted: small letters (a-z), digits and hyphens, a letter first, 60 at most"
+    if not re.fullmatch(NAME, name) or len(name) > 60:
+        return LETTERS
     if keyword.iskeyword(package) or keyword.iskeyword(of_class):
         return "is a word of the language Python; accepted: any other name"
     if of_class in IMPORTED:
@@ -112,17 +144,28 @@ def write_simulator(name: str, folder: Path) -> Path:
     refused = unusable(name)
     if refused:
         raise UserError(f"NAME = {name!r} {refused}")
+    words = {"name": name, "package": package, "class_name": class_name(name)}
+    return _write(name, folder, "simulator", FILES, words)
+
+
+def write_country(name: str, folder: Path) -> Path:
+    """Write the scenario of a country and its tables, and return their folder."""
+    if not re.fullmatch(NAME, name) or len(name) > 60:
+        raise UserError(f"NAME = {name!r} {LETTERS}")
+    return _write(name, folder, "own-country", COUNTRY, {"name": name})
+
+
+def _write(
+    name: str, folder: Path, template: str, files: Mapping[str, str], words: Mapping[str, str]
+) -> Path:
     home = folder / name
     if home.exists():
         raise UserError(f"{home} is there already; accepted: a name of which there is no folder yet")
-    words = {"name": name, "package": package, "class_name": class_name(name)}
-    templates = resources.files("scenarios") / "templates" / "simulator"
+    templates = resources.files("scenarios") / "templates" / template
     with whole_folder(home) as partial:
-        for template, place in FILES.items():
+        for source, place in files.items():
             path = partial / place.format(**words)
-            text = Template((templates / f"{template}.template").read_text(encoding="utf-8")).substitute(
-                words
-            )
+            text = Template((templates / f"{source}.template").read_text(encoding="utf-8")).substitute(words)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return home

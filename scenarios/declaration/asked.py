@@ -134,10 +134,14 @@ def asked(scenario: Scenario, environment: Environment) -> Environment:
         return environment
     source, groups = scenario.source, environment.groups
     try:
-        limits = [limit_of(spec, groups) for spec in scenario.limits]
+        limits = [limit for spec in scenario.limits for limit in limits_of(spec, groups)]
     except UserError as error:
         raise UserError(f"{source}: {error}") from error
-    for name in scenario.weights:
+    weights: dict[str, float] = {}
+    for name, weight in scenario.weights.items():
+        for meant in in_members({name: weight}, groups):
+            weights |= meant
+    for name in weights:
         if name not in groups:
             raise UserError(f"{source}: weights: {unknown_name('group', name, groups)}")
 
@@ -147,7 +151,7 @@ def asked(scenario: Scenario, environment: Environment) -> Environment:
         if group_named(text, names) or text not in ("", WEIGHTED_SUM, TOTAL):
             meant, unit = objective(text, environment.sense, units, names), unit_of(text, units, names)
         else:
-            meant, unit = _weights(scenario.weights, groups) if scenario.weights else None, None
+            meant, unit = _weights(weights, groups) if weights else None, None
         return ReframedEnvironment(environment, objective=meant, limits=limits, unit=unit, objectives=others)
 
     try:
@@ -169,16 +173,40 @@ def _weights(weights: Mapping[str, float], groups: Sequence[str]) -> Reweighing:
     return Reweighing(np.ones(len(groups)), np.array([weights.get(name, np.nan) for name in groups]))
 
 
-def limit_of(spec: LimitSpec, groups: Sequence[str]) -> Limit:
-    """A declared limit; UserError where it names an unknown group or no function."""
+def limits_of(spec: LimitSpec, groups: Sequence[str]) -> list[Limit]:
+    """What a declared limit means: one limit, or one for every member of an ensemble that has its groups.
+
+    UserError where it names an unknown group or no function.
+    """
     low = -math.inf if spec.at_least is None else spec.at_least
     high = math.inf if spec.at_most is None else spec.at_most
     try:
         if spec.function is not None:
             name = spec.function.rpartition(":")[2]
-            return Limit({}, low, high, function("limit", spec.function), name)
-        limit = Limit({spec.group: 1.0} if spec.group is not None else spec.weights, low, high)
-        limit.row(groups)
-        return limit
+            return [Limit({}, low, high, function("limit", spec.function), name)]
+        weights = {spec.group: 1.0} if spec.group is not None else spec.weights
+        found = [Limit(each, low, high) for each in in_members(weights, groups)]
+        for limit in found:
+            limit.row(groups)
+        return found
     except ValueError as error:
         raise UserError(on_one_line(error)) from error
+
+
+def in_members(weights: Mapping[str, float], groups: Sequence[str]) -> list[Mapping[str, float]]:
+    """Weights by group, of an ensemble's groups: where they name one for all members, those of each member.
+
+    Of the groups `r0=1.3: old` and `r0=1.5: old`, `old` means one and the other. As they are where a name is
+    a group already, or none of any member.
+    """
+    if any(name in groups for name in weights):
+        return [weights]
+    members = [
+        {group[: -len(name) - 2] for group in groups if group.endswith(f": {name}")} for name in weights
+    ]
+    shared = set.intersection(*members) if members else set()
+    order = dict.fromkeys(
+        group[: -len(name) - 2] for name in weights for group in groups if group.endswith(f": {name}")
+    )
+    found = [{f"{one}: {name}": w for name, w in weights.items()} for one in order if one in shared]
+    return [*found] or [weights]

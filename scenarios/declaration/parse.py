@@ -26,13 +26,18 @@ from simulators.contract.targets import absolute, is_target
 _ENSEMBLE = ("objective", "weights", "pick", "costs", "members", "draw_seed")
 """Keys of `[ensemble]` that are no options of the environment; see `bridges.EnsembleEnvironment`."""
 
+FILES = ("groups", "contacts", "calibrate")
+"""Options of environments that may name files of tables."""
+TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".gz")
+"""How the names of such files end."""
+
 
 def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     """A scenario's data, valid or not, with whole paths in place of relative ones.
 
     So a study can be resumed from anywhere. A relative path begins at the scenario's file, `source`. Paths
     are targets (`file.py:Class`), in the names of the environment and of agents and among the environment's
-    options, and its option `folder`.
+    options, its option `folder`, and the tables of people's data that its options name (`FILES`).
     """
     folder = Path(source).parent
     found = dict(data)
@@ -46,7 +51,7 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
             options = {key: _placed(value, folder) for key, value in options.items()}
             if isinstance(options.get("folder"), str):
                 options["folder"] = str((folder / options["folder"]).resolve())
-            found["environment"]["options"] = options
+            found["environment"]["options"] = _with_files(options, folder)
     if isinstance(data.get("agents"), list):
         found["agents"] = [_agent(entry, folder) for entry in data["agents"]]
     if "objective" in data:
@@ -56,6 +61,27 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     if isinstance(data.get("limits"), list):
         found["limits"] = [_placed(entry, folder) for entry in data["limits"]]
     return found
+
+
+def _with_files(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Options with whole paths of the files of `FILES`; those of an ensemble's members too."""
+    found = dict(options)
+    for key, value in options.items():
+        if key in FILES:
+            found[key] = _whole_paths(value, folder)
+        elif key in ("options", "vary") and isinstance(value, Mapping):
+            found[key] = _with_files(value, folder)
+    return found
+
+
+def _whole_paths(value: Any, folder: Path) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _whole_paths(below, folder) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_whole_paths(below, folder) for below in value]
+    if isinstance(value, str) and Path(value).suffix.lower() in TABLES:
+        return str((folder / value).resolve())
+    return value
 
 
 def _agent(entry: Any, folder: Path) -> Any:

@@ -142,7 +142,8 @@ class AgentSpec(Table):
     label : str
         The name in tables and figures, unique in the scenario; default the agent's name, or its class's.
     delta, scale_down, beta, propagation, kernel
-        As in `[exploration]` and `[prior]`, for this agent alone.
+        As in `[exploration]` and `[prior]`, for this agent alone. The agent "auto" has a `scale_down` of its
+        own unless it is given here.
     """
 
     name: str = Field(description="the name of an agent")
@@ -325,6 +326,8 @@ class Scenario(Table):
         raise KeyError(label)
 
     def exploration_of(self, agent: AgentSpec) -> ExplorationSpec:
-        """`[exploration]`, as an entry of `agents` changes it."""
+        """`[exploration]`, as an entry of `agents` changes it; "auto" has settings of its own before that."""
+        from optimizer.agents.names import AUTO
+
         changes = agent.model_dump(include=set(ExplorationSpec.model_fields), exclude_none=True)
-        return self.exploration.model_copy(update=changes)
+        return self.exploration.model_copy(update=(AUTO if agent.name == "auto" else {}) | changes)

@@ -40,11 +40,16 @@ def save(figure: Figure, path: Path) -> list[Path]:
     """
     paths = {kind: path.with_name(f"{path.name}.{kind}") for kind in FORMATS}
     for kind, one in paths.items():
-        with whole_file(one) as partial, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in letters that the font has not
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(partial, format=kind, dpi=_DPI, metadata=metadata)
+        save_as(figure, one, kind)
     return list(paths.values())
+
+
+def save_as(figure: Figure, path: Path, kind: str) -> None:
+    """Write a figure in one format; UserError where it cannot be written, see `whole_file`."""
+    with whole_file(path) as partial, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in letters that the font has not
+        metadata = {"Date": None} if kind == "svg" else None
+        figure.savefig(partial, format=kind, dpi=_DPI, metadata=metadata)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -61,6 +66,7 @@ LineStyle = str | tuple[int, tuple[int, ...]]
 # Okabe and Ito's palette, which colour-blind readers can tell apart; line styles tell it in print.
 _STYLES: dict[str, tuple[str, LineStyle]] = {
     "d-gpucb": ("#0072B2", "-"),
+    "auto": ("#56B4E9", "-"),
     "gp-ucb": ("#D55E00", "--"),
     "ei": ("#009E73", "-."),
     "mpi": ("#CC79A7", ":"),
@@ -71,8 +77,8 @@ _STYLES: dict[str, tuple[str, LineStyle]] = {
     "random": ("#B8860B", (0, (3, 1, 1, 1))),
 }
 _OTHERS: tuple[tuple[str, LineStyle], ...] = (
-    ("#56B4E9", "-"),
     ("#E69F00", "--"),
+    ("#A0522D", "-"),
     ("#8B4513", "-."),
     ("#4B0082", ":"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.declaration.asked import is_ready, limit_of
+from scenarios.declaration.asked import is_ready, limits_of
 from scenarios.reporting.document import Block, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
@@ -88,8 +88,11 @@ def limits_in_words(study: Study) -> list[str]:
     """The limits on outcomes; of a function, which is code, its name alone."""
     groups = study.environment.groups
     return [
-        str(spec.function) if spec.function is not None else limit_of(spec, groups).text
+        text
         for spec in study.limits
+        for text in (
+            [spec.function] if spec.function is not None else [one.text for one in limits_of(spec, groups)]
+        )
     ]
 
 

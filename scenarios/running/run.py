@@ -104,6 +104,8 @@ def run(
         worlds = Worlds(scenario)
         try:
             refuse_mistakes(worlds.of(1))
+            for sentence in worlds.of(1).environment.findings:
+                progress.note(sentence)
             with workforce(backend, scheduler, jobs) as found:
                 # A model may have changed the working folder when it was imported, and count on it.
                 store = Store(folder / path if Path.cwd() != folder else path, resume=resume, force=force)
@@ -191,6 +193,11 @@ class Run:
         else:
             facts = facts._replace(objectives=objectives_of(environment, scenario.objectives))
             meta = {"created": now, "versions": packages, "environment": facts._asdict()}
+            meta["auto"] = {
+                spec.label: scenario.exploration_of(spec).model_dump()
+                for spec in scenario.agents
+                if spec.name == "auto"
+            }
         # The run first: a study that says what it is about has one, wherever a kill comes between.
         store.log_run({"began": now, "versions": packages, "inputs": inputs, "accepted": accepted})
         store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})

@@ -297,11 +297,15 @@ class Facts(NamedTuple):
         in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
+    info_units : dict of str, or None
+        Units of what steps say besides, by the names of its entries.
     persons : list of J numbers, or None
         How many persons each group has, where groups are people.
     objectives : list of dict, or None
         Of several objectives each one's `name`, `unit`, `sense` and `reference`, see
         `scenarios.study.several`; None where there is one.
+    findings : list of str or None
+        What the environment says was read, assumed and fitted when it was made.
     """
 
     name: str
@@ -323,6 +327,8 @@ class Facts(NamedTuple):
     group_sense: Literal["minimize", "maximize"] | None = None
     persons: list[float] | None = None
     objectives: list[dict[str, Any]] | None = None
+    info_units: dict[str, str] | None = None
+    findings: list[str] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -342,6 +348,10 @@ class Facts(NamedTuple):
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
             group_sense=getattr(environment, "group_sense", None),
+            info_units={str(name): str(unit) for name, unit in environment.info_units.items()}
+            if isinstance(environment.info_units, Mapping)
+            else {},
+            findings=list(environment.findings) or None,
             persons=None
             if environment.group_persons is None
             else plain(np.asarray(environment.group_persons)),

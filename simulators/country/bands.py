@@ -94,17 +94,22 @@ def bands_of(names: Sequence[str]) -> tuple[Band, ...] | None:
     return None if not found or None in found else tuple(one for one in found if one is not None)
 
 
+def check_dates(names: Sequence[str], source: str) -> None:
+    """Refuse dates that a spreadsheet has made of bands."""
+    for name in names:
+        if DATE.fullmatch(name):
+            raise ValueError(
+                f"{source}: {name!r} is a date, which a spreadsheet has made of ages such as '5-9'; "
+                "write '5 to 9'"
+            )
+
+
 def check_bands(names: Sequence[str], source: str) -> None:
     """Refuse bands that overlap or leave ages out, and dates that a spreadsheet has made of them.
 
     Names that say no ages pass.
     """
-    for name in names:
-        if DATE.fullmatch(name):
-            raise ValueError(
-                f"{source}: group {name!r} is a date, which a spreadsheet has made of ages such as '5-9'; "
-                "write '5 to 9'"
-            )
+    check_dates(names, source)
     found = bands_of(names)
     if found is None or len(found) < 2:
         return

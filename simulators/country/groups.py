@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from policyloop.messages import did_you_mean
+from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
-from simulators.country.bands import check_bands
+from simulators.country.aggregation import Ages, both_open, opened
+from simulators.country.bands import Band, band, bands_of, check_bands
+from simulators.country.known_bands import MISTRY_18, is_mistry_18
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
 
 MOST = 100
-"""Groups of a country, at most."""
+"""Groups of a country, at most; a population by age may have more rows."""
+
+_MOST_ROWS = 200
+
+_MOST_PERSONS = 1e12
+"""Persons, and what any other number is taken for a mistake above."""
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "name": ("name", "group", "groups", "age", "ages", "age_group", "agegroup", "age_band", "age_range",
@@ -62,6 +72,63 @@ class GroupTable:
         return self.columns["persons"]
 
 
+def combined(table: GroupTable, names: Sequence[str], ages: Ages | None, *, split: bool) -> GroupTable:
+    """The groups put together to other bands.
+
+    Persons and those infected at first are summed, all else is the mean by persons.
+
+    Parameters
+    ----------
+    table : GroupTable
+    names : sequence of str
+        The bands.
+    ages : Ages or None
+        Persons by age; None where the groups are no ages, which is an error.
+    split : bool
+        Whether a group may be split between bands, by persons.
+    """
+    check_bands(names, "bands")
+    wanted, mine = bands_of(names), bands_of(table.names)
+    if wanted is None:
+        strange = next(name for name in names if bands_of([name]) is None)
+        raise ValueError(f"bands: {strange!r} says no ages; accepted: names such as '0-4' and '65+'")
+    if mine is None or ages is None:
+        raise ValueError(f"{table.source}: its groups are no bands of ages, so they make no others")
+    if both_open(wanted, mine):
+        wanted, mine = tuple(opened(wanted)), tuple(opened(mine))
+    for name, one in zip(names, wanted, strict=True):
+        if one.low < min(mine).low or one.high > max(mine).high:
+            raise ValueError(f"{table.source}: has no persons of some ages of band {name!r}")
+    share = np.zeros((len(wanted), len(mine)))
+    for (i, one), (j, own) in itertools.product(enumerate(wanted), enumerate(mine)):
+        shared = Band(max(one.low, own.low), min(one.high, own.high))
+        if shared.low <= shared.high:
+            share[i, j] = 1.0 if shared == own else ages.within(shared) / ages.within(own)
+    for j, name in enumerate(table.names):
+        if share[:, j].sum() < 1.0 - 1e-9:
+            some = "some of" if share[:, j].any() else "all of"
+            raise ValueError(f"{table.source}: {some} group {name!r} is of none of the bands")
+        if np.count_nonzero(share[:, j]) > 1 and not split:
+            between = [names[int(i)] for i in np.flatnonzero(share[:, j])]
+            raise ValueError(
+                f"{table.source}: group {name!r} would have to be split between the bands "
+                f"{' and '.join(map(repr, between[:3]))}; name bands that are made of the groups, "
+                "or ask to split"
+            )
+    persons = share @ table.persons
+    for name, some in zip(names, persons, strict=True):
+        if some <= 0:
+            raise ValueError(f"{table.source}: nobody is of band {name!r}")
+    columns = {"persons": persons}
+    for what, column in table.columns.items():
+        if what == "initial_infected":
+            columns[what] = share @ column
+        elif what != "persons":
+            columns[what] = share @ (column * table.persons) / persons
+    finding = f"{table.source}: {len(mine)} groups put together to {len(names)} bands"
+    return GroupTable(table.source, tuple(names), columns, (*table.findings, finding))
+
+
 def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
     """The groups of a table that has been read.
 
@@ -82,7 +149,7 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
     if not body_rows:
         raise ValueError(f"{grid.source}: row {grid.row(0)}: there are no rows below the header")
     where = [row for row, _ in body_rows]
-    names = [_unquoted(row[columns["name"]]) for _, row in body_rows]
+    names = [from_spreadsheet(row[columns["name"]]) for _, row in body_rows]
     texts = {what: [row[at] for _, row in body_rows] for what, at in columns.items() if what != "name"}
     mark = decimal or decimal_mark((text for cells in texts.values() for text in cells), grid.source)
     for what in [what for what, cells in texts.items() if what != "persons" and not any(cells)]:
@@ -98,6 +165,8 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
         names, where = [names[index] for index in kept], [where[index] for index in kept]
         texts = {what: [cells[index] for index in kept] for what, cells in texts.items()}
         values = {what: column[kept] for what, column in values.items()}
+    if is_mistry_18(grid.source) and len(names) == len(MISTRY_18):
+        names = list(MISTRY_18)
     names = _ages(names, header[columns["name"]], grid.source, findings)
     _check_names(names, where, grid.source)
     for what, column in values.items():
@@ -106,6 +175,17 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
         _check_infected(values["initial_infected"], values["persons"], names, where, grid.source)
     check_bands(names, grid.source)
     return GroupTable(grid.source, tuple(names), values, tuple(findings))
+
+
+def is_groups(header: Sequence[str]) -> bool:
+    """Whether the first row of a table is that of groups: names of columns, or an age and its persons."""
+    return any(_key(title) in ALIASES["persons"] for title in header) or (
+        len(header) == 2 and is_number(header[1]) and (is_number(header[0]) or band(header[0]) is not None)
+    )
+
+
+def _key(title: str) -> str:
+    return re.sub(r"\W+", "_", title.strip().lower()).strip("_")
 
 
 def _headless(grid: Grid) -> bool:
@@ -119,7 +199,7 @@ def _columns(grid: Grid, header: list[str], findings: list[str]) -> dict[str, in
     found: dict[str, int] = {}
     strange = []
     for at, title in enumerate(header):
-        key = re.sub(r"\W+", "_", title.strip().lower()).strip("_")
+        key = _key(title)
         what = known.get(key) or known.get(re.sub(r"_(per_infection|share|in_\w+|years?)$", "", key))
         if what is None:
             if title:
@@ -144,11 +224,6 @@ def _columns(grid: Grid, header: list[str], findings: list[str]) -> dict[str, in
         findings.append(f"{grid.source}: not understood, and left out: column{'s' * (len(strange) > 1)} "
                         f"{', '.join(strange)}")  # fmt: skip
     return found
-
-
-def _unquoted(name: str) -> str:
-    """A name without the apostrophe by which a spreadsheet is kept from running it."""
-    return name[1:] if name[:1] == "'" and name[1:2] in "=+-@" and len(name) > 1 else name
 
 
 def _total(names: list[str], persons: Array) -> int | None:
@@ -178,7 +253,7 @@ def _ages(names: list[str], title: str, source: str, findings: list[str]) -> lis
 
 
 def _check_names(names: list[str], where: list[int], source: str) -> None:
-    if len(names) > MOST:
+    if len(names) > _MOST_ROWS:
         raise ValueError(f"{source}: has {len(names)} groups; accepted: 1 to {MOST}")
     seen: dict[str, int] = {}
     for row, name in zip(where, names, strict=True):
@@ -194,9 +269,12 @@ def _check_column(
 ) -> None:
     accepted = _LIMITS.get(what, ">= 0")
     for row, name, text, value in zip(where, names, texts, column, strict=True):
-        good = value > 0 if what == "persons" else value >= 0 and (what not in SHARES or value <= 1)
+        least = value > 0 if what == "persons" else value >= 0
+        good = least and value <= (1.0 if what in SHARES else _MOST_PERSONS)
         if not good:
             told = "is missing" if not text else f"is {text!r}"
+            if value > _MOST_PERSONS and what not in SHARES:
+                accepted += f" and <= {_MOST_PERSONS:g}"
             raise ValueError(
                 f"{source}: row {row} ({name!r}): {title} {told}; it must be a finite number {accepted}"
             )

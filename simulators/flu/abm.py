@@ -115,6 +115,7 @@ class FluABM(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
+    info_units = {"infected": "persons"}
     outcome_range = (0.0, np.inf)  # counted persons: no noise is added to them
     policy_space: BoundedPolicySpace
 

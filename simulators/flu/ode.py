@@ -1,35 +1,31 @@
 """A flu season in an age-stratified population: whom to vaccinate, or how fast to treat whom.
 
-The paper's flu domain, section 8.2.2.
+The paper's flu domain, section 8.2.2, and the same for a country of one's own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds, LinearConstraint
 
 from simulators.arrays import Array
-from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import BoundedPolicySpace
-from simulators.contract.validation import choice, nonnegative_matrix, number, per_group
-from simulators.flu import sir, tables
+from simulators.contract.validation import choice, number, per_group
+from simulators.flu import tables
+from simulators.flu.budget import Asked, treatment_space, vaccination_space
+from simulators.flu.calibrate import fit_of
 from simulators.flu.doses import packs_of
-from simulators.population import survey
-
-RATE_TIMES_STEP = 0.6
-"""Fastest rate of the dynamics times the integrator's step, at most.
-
-The error grows with its fourth power. It was chosen by measuring against adaptive integration at a relative
-tolerance of 1e-12, at the extreme policies and with other reproduction numbers, periods and bounds: outcomes
-stay within a relative 1e-6.
-"""
-
-LEAST_STEPS = 200
-"""Number of steps of a season so short that it ends amid the epidemic, where an error of timing matters."""
+from simulators.flu.fit import Fit, Model
+from simulators.flu.levers import Levers, products_of
+from simulators.flu.outcomes import Doses, Objective, Seasons, in_persons
+from simulators.flu.people import people_of
+from simulators.flu.season_ode import Season, SeasonODE, stages_of
+from simulators.flu.transmission import published_transmission, transmission
 
 
 class FluODE(Environment):
@@ -37,7 +33,7 @@ class FluODE(Environment):
 
     `f_j(x)` is the integral of the infected of group j over the year, divided by the total population; the
     objective is the sum over groups, to be minimised (a linear composition with weights 1, Definition 1 of
-    the paper).
+    the paper). Other outcomes than sick days can be asked for.
 
     *Vaccination.* `x_j` is the share of group j vaccinated before the season. It makes `x_j` times the
     vaccine efficacy of the group immune; the initially infected are taken from the rest. Everybody infected
@@ -49,6 +45,9 @@ class FluODE(Environment):
     the population of the moment. The budget fixes the effort, `sum_j w_j x_j = budget` with w = (24, 33,
     15, 4, 6).
 
+    *A country of one's own* is a table of groups and one of contacts. What they do not say holds by default:
+    an efficacy of 0.4, equal susceptibility and infectivity, 0.1 % of every group infected on the first day.
+
     Observations carry independent Gaussian noise, so that an outcome near zero may be observed below zero.
     Every default is documented with its source in `simulators.flu.tables`.
 
@@ -56,15 +55,20 @@ class FluODE(Environment):
     ----------
     intervention : {"vaccination", "treatment"}, default "vaccination"
         What a policy does.
-    groups : {5, 9}, default 5
-        Number of age groups.
-    contacts : str or (J, J) array-like, default "del-valle-2013"
-        Contacts per day, row = susceptible group: a matrix, `"del-valle-2013"`, or
-        `"mistry-2021-oregon"` (5 groups only).
+    groups : {5, 9}, str, list of str or Country, default 5
+        Number of age groups of the US; or one's own: the file of a table of groups
+        (`simulators.country.read_country`), or their names, with `population` and `contacts` in numbers. 1 to
+        100.
+    contacts : str, (J, J) array-like or mapping, optional
+        Contacts per day, row = susceptible group: a matrix, `"del-valle-2013"`, the default, or
+        `"mistry-2021-oregon"` (5 groups only). With groups of one's own a file, or a table of settings (home,
+        school, work, other), each with its file or matrix; they are summed.
+    orientation, reciprocity : str, optional
+        How files of contacts are read, as `simulators.country.read_country` has it.
     population : (J,) array-like, optional
         Persons; US 2012 by default.
-    susceptibility : float or (J,) array-like, optional
-        Relative susceptibility of each group; Del Valle et al. 2013 by default.
+    susceptibility, infectivity : float or (J,) array-like, optional
+        Relative, of each group; Del Valle et al. 2013, and 1, by default.
     efficacy : float or (J,) array-like, optional
         Share of the vaccinated who become immune, 0..1; the season 2012-13 by default. Vaccination only.
     infectious_period : float, optional
@@ -72,26 +76,58 @@ class FluODE(Environment):
         `r0` holds, and is refused without `r0`.
     r0 : float, optional
         Reproduction number with nobody vaccinated. By default, for vaccination, such that the effective one
-        at the coverage of 2012-13 is 1.28 (1.67 with all other defaults); for treatment, what the authors'
+        at today's coverage is 1.28 (1.67 with all other defaults); for treatment, what the authors'
         transmissibility gives (0.420 / x when all groups are removed at the rate x). If given for treatment,
-        it holds at the removal rate 1 / infectious period.
+        it holds at the removal rate 1 / infectious period. Beside `calibrate` it takes the fitted one's
+        place.
     initial_infected : float or (J,) array-like, optional
         Persons infected on the first day; the authors' numbers by default, times 100 for vaccination.
+    current : float or (J,) array-like, optional
+        Today's coverage; that of 2012-13 by default, or the column of that name.
     budget : float, None, "default" or "none"
-        Doses a person (vaccination; by default the doses of the coverage of 2012-13, 0.469 a person with all
+        Doses a person (vaccination; by default the doses of today's coverage, 0.469 a person with all
         other defaults) or weighted treatment rate (14.4). None and "none" lift the budget.
-    budget_weights : float or (J,) array-like, optional
-        Cost of a unit of `x_j`, in the unit of the budget; population shares for vaccination, w for
+    budget_doses, budget_cost : float, optional
+        The budget in doses, in place of `budget`; and in money, beside it or alone, where products have a
+        cost.
+    budget_weights : float or (d,) array-like, optional
+        Cost of a unit of each entry, in the unit of the budget; population shares for vaccination, w for
         treatment.
-    bounds : pair of float or (J,) array-like, optional
-        Lower and upper limits of `x_j`: (0, 1) for vaccination, (0.12, 0.3) for treatment.
+    bounds : pair of float or (d,) array-like, optional
+        Lower and upper limits of each entry: (0, 1) for vaccination, (0.12, 0.3) for treatment.
+    levers : mapping of str to list of str, optional
+        Groups that are given one coverage, by the name of their lever. Groups of no lever keep today's
+        coverage, or none, and their doses are part of the budget. Vaccination only.
+    products : list of mappings, optional
+        Vaccines, each with `name`, and perhaps `efficacy` (a number or J), `cost` of a dose, `only`, a list
+        of the groups or levers that may get it, and `doses`, how many there are. An entry of the policy is
+        then a product for a lever; the coverage of a group by all of them is at most 1. Today's doses are of
+        the first.
     pack : int, optional
         Doses in a pack: a policy is then a whole number of packs for each group, and `x_j` the share of it
         that they vaccinate, packs times `pack` / `N_j`. Bounds and budget are those of shares, rounded to
-        what whole packs keep. Vaccination only.
+        what whole packs keep. Vaccination only, without `products`.
+    outcome : str, default "sick days"
+        Or "infections", "hospitalisations", "deaths", "cost", "qalys" or "peak beds", of each group: sick
+        days and cost a person of the whole population, the others per 100,000. Cost has that of the products'
+        doses. Beds are those of the day on which most are taken in all. The initially infected count as
+        infected.
+    outcome_weights : mapping of str to float, optional
+        In place of `outcome`, the sum of several, each times its weight and a person of the whole population.
+    hospitalisation, death, cost, qaly_loss : float or (J,) array-like, optional
+        Of one infection: shares, money, and quality-adjusted life years lost. The columns of those names.
+    hospital_stay : float, default 6
+        Mean days in hospital, which begin with infectiousness.
+    latent_period : float, default 0
+        Mean days from infection to infectiousness. Vaccination only, as the next two.
+    waning_period, vaccine_waning_period : float, optional
+        Mean days that immunity by illness, and by vaccine, lasts; for ever unless given.
+    calibrate : mapping, optional
+        Data of a season by which r0 is fitted; see `simulators.flu.calibrate.fit_of`. Vaccination only.
     noise_variance : float or (J,) array-like, optional
-        Variance of an observation's noise, squared sick days per person; years in the group times 1e-6 by
-        default.
+        Variance of an observation's noise, squared sick days per person (or the outcome's unit); by default
+        years in the group times 1e-6, or 8e-5 times its share of persons, and of other outcomes as many
+        infections more or less.
     days : float, default 365
         Length of the season.
     step_days : float, optional
@@ -113,87 +149,150 @@ class FluODE(Environment):
     packs : simulators.flu.doses.Packs or None
         What makes shares of packs; None where policies are shares.
     share_space : BoundedPolicySpace
-        The policies as `x_j`; `policy_space` itself where they are no packs.
+        The policies as shares; `policy_space` itself where they are no packs.
+    fit : simulators.flu.calibrate.Fit or None
+        What `calibrate` found.
+    findings : tuple of str
+        What was read, assumed and fitted of a country of one's own, one sentence each.
 
     Notes
     -----
     An outcome's `info` holds `attack_rate` (J,), the share of each group ever infected, the initially
-    infected included; `attack_rate_total`; `days` (m,) and `infected` (m, J), the noise-free epidemic
-    curve in persons; and `peak_day`.
+    infected included (where immunity wanes, infections a person); `attack_rate_total`; `infections` (J,), in
+    persons; for vaccination `doses` (J,), and `doses_by_product` where there are several; `hospitalisations`,
+    `deaths`, `cost` (doses included) and `qalys` lost (J,), in persons, money and years, where the groups'
+    risks are known; `days` (m,) and `infected` (m, J), the noise-free epidemic curve in persons; `peak_day`.
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
-    objective_unit = "sick days per person"
+    info_units = {"infected": "persons"}
     policy_space: BoundedPolicySpace
 
     def __init__(
         self,
         *,
         intervention: Literal["vaccination", "treatment"] = "vaccination",
-        groups: Literal[5, 9] = 5,
-        contacts: str | ArrayLike = "del-valle-2013",
+        groups: Any = 5,
+        contacts: str | ArrayLike | Mapping[str, Any] | None = None,
+        orientation: str | None = None,
+        reciprocity: str | None = None,
         population: ArrayLike | None = None,
         susceptibility: ArrayLike | None = None,
+        infectivity: ArrayLike | None = None,
         efficacy: ArrayLike | None = None,
         infectious_period: float | None = None,
         r0: float | None = None,
         initial_infected: ArrayLike | None = None,
+        current: ArrayLike | None = None,
         budget: float | str | None = "default",
+        budget_doses: float | None = None,
+        budget_cost: float | None = None,
         budget_weights: ArrayLike | None = None,
         bounds: Any = None,
+        levers: Mapping[str, Sequence[str]] | None = None,
+        products: Sequence[Mapping[str, Any]] | None = None,
         pack: int | None = None,
+        outcome: str = "sick days",
+        outcome_weights: Mapping[str, float] | None = None,
+        hospitalisation: ArrayLike | None = None,
+        death: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        qaly_loss: ArrayLike | None = None,
+        hospital_stay: float = tables.HOSPITAL_STAY,
+        latent_period: float = 0.0,
+        waning_period: float | None = None,
+        vaccine_waning_period: float | None = None,
+        calibrate: Mapping[str, Any] | None = None,
         noise_variance: ArrayLike | None = None,
         days: float = 365,
         step_days: float | None = None,
     ) -> None:
         choice("intervention", intervention, ("vaccination", "treatment"))
-        table = survey.AGES[choice("groups", groups, tuple(survey.AGES))]
         self.intervention = intervention
         self.vaccinates = intervention == "vaccination"
-        self.groups = table.groups
-        self.group_units = ("sick days per person",) * len(self.groups)
-
-        self.contacts = _contact_matrix(contacts, table.groups)
-        given = partial(per_group, groups=table.groups)
-        self.population = given("population", population, default=table.population, above=0)
+        people = people_of(groups, contacts, population, orientation, reciprocity, self.vaccinates)
+        self._refuse_for_treatment(
+            efficacy=efficacy,
+            current=current,
+            levers=levers,
+            products=products,
+            calibrate=calibrate,
+            latent_period=latent_period or None,
+            waning_period=waning_period,
+            vaccine_waning_period=vaccine_waning_period,
+        )
+        people = people.changed(
+            current,
+            {"hospitalisation": hospitalisation, "death": death, "cost": cost, "qaly_loss": qaly_loss},
+            susceptibility=susceptibility,
+            infectivity=infectivity,
+            efficacy=efficacy,
+            initial_infected=initial_infected,
+        )
+        self.groups, self.population, self.contacts = people.groups, people.persons, people.contacts
         self.group_persons = self.population
-        self.susceptibility = given("susceptibility", susceptibility, default=table.susceptibility, least=0)
-        if efficacy is not None and not self.vaccinates:
-            raise ValueError(
-                f"efficacy={efficacy!r} has no meaning for intervention='treatment'; leave it out"
-            )
-        self.efficacy = given("efficacy", efficacy, default=table.efficacy, least=0, most=1)
-        usual = (tables.SEASON_SEEDING if self.vaccinates else 1.0) * table.initial_infected
-        self.initial_infected = given("initial_infected", initial_infected, default=usual, least=0)
-        if (self.initial_infected > self.population).any():
-            j = int(np.argmax(self.initial_infected > self.population))
-            raise ValueError(
-                f"initial_infected of group {self.groups[j]!r} is {self.initial_infected[j]:g}; "
-                f"it must be at most the population, {self.population[j]:g}"
-            )
-        self.noise_variance = given("noise_variance", noise_variance, default=table.noise_variance, least=0)
-        self.noise_variance.flags.writeable = False
+        self.susceptibility, self.infectivity = people.susceptibility, people.infectivity
+        self.efficacy, self.coverage = people.efficacy, people.coverage
+        self.initial_infected, self.risks = people.initial_infected, people.risks
         self.days = number("days", days, above=0)
-
         if infectious_period is not None and not self.vaccinates and r0 is None:
             raise ValueError(
                 f"infectious_period={infectious_period!r} needs r0 when intervention='treatment': the policy "
                 "sets the removal, and the period only says where r0 holds"
             )
-        self.infectious_period = (
-            tables.INFECTIOUS_PERIOD
-            if infectious_period is None
-            else number("infectious_period", infectious_period, above=0)
+        period = tables.INFECTIOUS_PERIOD if infectious_period is None else infectious_period
+        self.infectious_period = number("infectious_period", period, above=0)
+        self.objective = Objective(outcome, outcome_weights, self.risks)
+        self.hospital_stay = number("hospital_stay", hospital_stay, least=0.1)
+        if self.objective.beds:
+            self._refuse_for_treatment(outcome="peak beds")
+        self.objective_unit = self.objective.unit
+        self.group_units = (self.objective_unit,) * len(self.groups)
+        usual = self.objective.noise_variance(
+            people.noise_variance, self.infectious_period, self.hospital_stay
         )
-        self.beta, self.r0 = self._transmission(r0, table.coverage)
-        self.packs = packs_of(pack, self.vaccinates, self.population)
-        self.share_space = self._space(budget, budget_weights, bounds, table)
+        self.noise_variance = per_group("noise_variance", noise_variance, self.groups, default=usual, least=0)
+        self.noise_variance.flags.writeable = False
+
+        self.levers = Levers(
+            self.groups,
+            self.population,
+            products_of(products, self.groups, self.efficacy),
+            levers,
+            today=self.coverage,
+            named=products is not None,
+        )
+        asked = Asked(budget, budget_weights, budget_doses, budget_cost, bounds)
+        self.share_space = (
+            vaccination_space(asked, self.levers, self.coverage)
+            if self.vaccinates
+            else treatment_space(asked, self.groups, people.treatment_weights)
+        )
+        self.packs = packs_of(pack, self.vaccinates, self.levers.persons)
+        if pack is not None and products is not None:
+            raise ValueError(f"pack={pack!r} does not go with products; leave one of them out")
         self.policy_space = self.share_space if self.packs is None else self.packs.space(self.share_space)
-        self.n_steps = self._number_of_steps(step_days)
-        today = np.array(table.coverage) if self.packs is None else self.packs.most(table.coverage)
-        if self.vaccinates and self.policy_space.contains(today[None])[0]:
-            self.current_policy = today
-            self.current_policy_label = "coverage of 2012-13"
+        self._adopt_current(people.coverage_label)
+
+        hospital = self.risks["hospitalisation"] if self.objective.beds else None
+        self.stages = stages_of(
+            latent_period, waning_period, vaccine_waning_period, hospital, self.hospital_stay
+        )
+        self.fit: Fit | None = None
+        season = partial(self._season_ode, step_days=step_days)
+        if calibrate is not None:
+            self.fit = fit_of(
+                calibrate, Model.of(people, self.levers.products[0].efficacy, self.infectious_period, season)
+            )
+            self.susceptibility, r0 = self.fit.susceptibility, self.fit.r0 if r0 is None else r0
+            self.initial_infected = self.fit.initial_infected
+        self.beta, self.r0 = self._rates(r0)
+        self.season_ode = season(self.beta, self.initial_infected)
+        self.n_steps = self.season_ode.n_steps
+        said = () if self.fit is None else self.fit.sentences(self.groups)
+        if people.own and r0 is None:
+            said = (f"r0 = {self.r0:.4g}, by default: 1.28 at today's coverage",)
+        self.findings = (*people.findings, *said)
         self._last: tuple[bytes, Array] | None = None
 
     def step(self, policy: Any) -> Outcomes:
@@ -207,24 +306,16 @@ class FluODE(Environment):
             The integration became unstable, which takes a `step_days` of several days.
         """
         x = self.policy_space.check(policy)
-        epidemic, S0 = self._simulate(x[None], record=True)
-        expected = self._sick_days(epidemic)[0]
+        columns, season = self._simulate(x[None], record=True)
+        expected = self._values(columns, season)[0]
         # The loop asks for the noise-free outcomes of the policy just tried: once computed, they are at hand.
         self._last = (x.tobytes(), expected)
-        ever_infected = S0[:, 0] + self.initial_infected - epidemic.susceptible[:, 0]
-        infected = epidemic.curve[:, :, 0]
-        info = {
-            "attack_rate": ever_infected / self.population,
-            "attack_rate_total": float(ever_infected.sum() / self.population.sum()),
-            "days": epidemic.days,
-            "infected": infected,
-            "peak_day": float(epidemic.days[np.argmax(infected.sum(axis=1))]),
-        }
         noise = np.sqrt(self.noise_variance) * self.rng.standard_normal(len(self.groups))
+        info = self._info(columns, season)
         return Outcomes(values=expected + noise, noise_variance=self.noise_variance, info=info)
 
     def expected(self, policies: ArrayLike) -> Array:
-        """The noise-free sick days per person (n, J) of policies (n, d), which need not be feasible.
+        """The noise-free outcomes (n, J) of policies (n, d), which need not be feasible.
 
         A row's value is the same to the last bit whether it is computed alone or among others.
 
@@ -245,114 +336,67 @@ class FluODE(Environment):
             return np.empty((0, len(self.groups)))
         if len(x) == 1 and self._last is not None and self._last[0] == x.tobytes():
             return self._last[1][None].copy()
-        return self._sick_days(self._simulate(x)[0])
+        return self._values(*self._simulate(x))
 
-    def _simulate(self, x: Array, record: bool = False) -> tuple[sir.Epidemic, Array]:
-        """The epidemics under (n, d) policies, and the (J, n) susceptible on day 0."""
-        n = len(x)
+    def _simulate(self, x: Array, record: bool = False) -> tuple[Array, Season]:
+        """The shares or rates (d, n) of (n, d) policies, and the seasons under them."""
         columns = np.ascontiguousarray((x if self.packs is None else self.packs.shares(x)).T)
-        N, I0 = self.population[:, None], self.initial_infected[:, None]
         if self.vaccinates:
-            # With a perfect vaccine for everybody nobody is left to take the initially infected from.
-            S0 = np.maximum(N * (1 - self.efficacy[:, None] * columns) - I0, 0.0)
-            removal = np.full_like(columns, 1 / self.infectious_period)
-        else:
-            S0, removal = np.repeat(N - I0, n, axis=1), columns
-        epidemic = sir.integrate(
-            self.beta,
+            return columns, self.season_ode.vaccinated(self.levers.immune(columns), record, x)
+        return columns, self.season_ode.treated(columns, record, x)
+
+    def _values(self, columns: Array, season: Season) -> Array:
+        doses = self.levers.dose_costs(columns) if "cost" in self.objective.parts else None
+        seasons = Seasons(season.infected_days, season.infections, season.peak_beds, doses)
+        return self.objective.values(seasons, self.population.sum())
+
+    def _info(self, columns: Array, season: Season) -> dict[str, Any]:
+        doses = Doses.of(self.levers, columns[:, 0]) if self.vaccinates else None
+        infections, infected = season.infections[:, 0], season.infected[:, :, 0]
+        return {
+            "attack_rate": infections / self.population,
+            "attack_rate_total": float(infections.sum() / self.population.sum()),
+            "days": season.days,
+            "infected": infected,
+            "peak_day": float(season.days[np.argmax(infected.sum(axis=1))]),
+            **in_persons(infections, self.risks, doses),
+        }
+
+    def _season_ode(self, beta: Array, initial_infected: Array, step_days: float | None) -> SeasonODE:
+        return SeasonODE(
+            beta,
             self.population,
-            S0,
-            np.repeat(I0, n, axis=1),
-            removal,
+            initial_infected,
+            self.infectious_period,
+            self.stages,
             days=self.days,
-            n_steps=self.n_steps,
-            deaths=0.0 if self.vaccinates else tables.INFECTED_DEATH_RATE,
-            record=record,
+            step_days=step_days,
+            rates=None if self.vaccinates else self.share_space.bounds,
         )
-        left = np.minimum(epidemic.susceptible, epidemic.infected)
-        sound = (np.isfinite(epidemic.infected_days) & (left >= -1e-9 * N)).all(axis=0)
-        if not sound.all():
-            raise SimulationError(
-                f"the integration in {self.n_steps} steps became unstable; take a smaller step_days",
-                policy=x[np.argmin(sound)],
-            )
-        return epidemic, S0
 
-    def _sick_days(self, epidemic: sir.Epidemic) -> Array:
-        # C order, so that a sum over the groups of a row runs in one order however many rows there are.
-        return np.ascontiguousarray(epidemic.infected_days.T / self.population.sum())
-
-    def _transmission(self, r0: float | None, coverage: Array) -> tuple[Array, float]:
+    def _rates(self, r0: float | None) -> tuple[Array, float]:
         """The (J, J) transmission rates per day, and R0."""
-        shape = self.susceptibility[:, None] * self.contacts
-        if _radius(shape) == 0:
-            raise ValueError("contacts and susceptibility let no infection through; some product must be > 0")
-        if r0 is not None:
-            rate = number("r0", r0, above=0) / (_radius(shape) * self.infectious_period)
-        elif self.vaccinates:
-            unprotected = (1 - self.efficacy * coverage)[:, None] * shape
-            rate = tables.EFFECTIVE_R0_2012 / (_radius(unprotected) * self.infectious_period)
-        else:
-            rate = tables.TRANSMISSIBILITY * tables.INFECTIVITY
-        return rate * shape, rate * _radius(shape) * self.infectious_period
+        shape = self.susceptibility[:, None] * self.contacts * self.infectivity
+        if not self.vaccinates and r0 is None:
+            return published_transmission(shape, self.infectious_period)
+        coverage = np.zeros(len(self.groups)) if self.coverage is None else self.coverage
+        immune = self.levers.products[0].efficacy * coverage
+        return transmission(shape, self.infectious_period, r0, immune)
 
-    def _space(
-        self, budget: float | str | None, weights: Any, bounds: Any, table: survey.AgeTable
-    ) -> BoundedPolicySpace:
-        if bounds is None:
-            bounds = (0.0, 1.0) if self.vaccinates else tables.TREATMENT_BOUNDS
-        try:
-            low, high = bounds
-        except (TypeError, ValueError):
-            raise ValueError(f"bounds={bounds!r} must be a pair: lower and upper limits") from None
-        most = 1.0 if self.vaccinates else np.inf
-        lower = per_group("bounds: lower limit", low, self.groups, least=0, most=most)
-        upper = per_group("bounds: upper limit", high, self.groups, least=0, most=most)
-        usual = self.population / self.population.sum() if self.vaccinates else table.treatment_weights
-        cost = per_group("budget_weights", weights, self.groups, default=usual, least=0)
-        constraint = None
-        if isinstance(budget, str) and budget not in ("default", "none"):
-            raise ValueError(f"budget={budget!r} must be a number >= 0, 'default' or 'none'")
-        if budget is not None and budget != "none":
-            if budget == "default":
-                limit = float(cost @ table.coverage) if self.vaccinates else tables.TREATMENT_BUDGET
-            else:
-                limit = number("budget", budget, least=0)
-            least, greatest = float(cost @ np.minimum(lower, upper)), float(cost @ np.maximum(lower, upper))
-            slack = 1e-9 * max(1.0, limit)
-            if limit < least - slack or (not self.vaccinates and limit > greatest + slack):
-                accepted = f"at least {least:g}" if self.vaccinates else f"in {least:g}..{greatest:g}"
-                raise ValueError(f"budget={limit:g} is infeasible: within the bounds it must be {accepted}")
-            constraint = LinearConstraint(cost[None], -np.inf if self.vaccinates else limit, limit)
-        unit = "share vaccinated" if self.vaccinates else "removals per infected and day"
-        return BoundedPolicySpace(
-            self.groups,
-            (unit,) * len(self.groups),
-            bounds=Bounds(lower, upper),
-            constraint=constraint,
-        )
+    def _adopt_current(self, label: str) -> None:
+        """Today's practice as a policy, where it is known and within the budget."""
+        if not self.vaccinates or self.coverage is None:
+            return
+        today = self.levers.policy_of(self.coverage)
+        if self.packs is not None:
+            today = self.packs.most(today)
+        if self.policy_space.contains(today[None])[0]:
+            self.current_policy = today
+            self.current_policy_label = label
 
-    def _number_of_steps(self, step_days: float | None) -> int:
-        if step_days is not None:
-            return max(1, int(np.ceil(self.days / number("step_days", step_days, above=0))))
-        bounds = self.share_space.bounds
-        slow = fast = 1 / self.infectious_period
-        if not self.vaccinates:
-            slow, fast = float(np.min(bounds.lb)), float(np.max(bounds.ub))
-        fastest = max(_radius(self.beta) - slow, 0.0) + fast
-        return max(LEAST_STEPS, int(np.ceil(self.days * fastest / RATE_TIMES_STEP)))
-
-
-def _contact_matrix(contacts: Any, groups: tuple[str, ...]) -> Array:
-    if not isinstance(contacts, str):
-        return nonnegative_matrix("contacts", contacts, groups)
-    named = survey.CONTACTS[choice("contacts", contacts, tuple(survey.CONTACTS))]
-    if len(groups) not in named:
-        accepted = ", ".join(map(str, named))
-        raise ValueError(f"contacts={contacts!r} is known for groups={accepted} only, not for {len(groups)}")
-    return named[len(groups)]
-
-
-def _radius(matrix: Array) -> float:
-    """The spectral radius."""
-    return float(np.abs(np.linalg.eigvals(matrix)).max())
+    def _refuse_for_treatment(self, **options: Any) -> None:
+        for name, value in options.items():
+            if value is not None and not self.vaccinates:
+                raise ValueError(
+                    f"{name}={value!r} has no meaning for intervention='treatment'; leave it out"
+                )

@@ -69,6 +69,9 @@ def test_objectives_are_scaled_from_the_worst_to_the_best_on_the_frontier():
     one = Scale.of(np.array([[3.0, 3.0], [1.0, 2.0]]))  # one policy is best in both: the range of all
     assert one.low.tolist() == [1.0, 2.0] and one.span.tolist() == [2.0, 1.0]
     assert Scale.of(np.ones((2, 2))).span.tolist() == [1.0, 1.0]
+    over = Scale.over(values)
+    assert over.low.tolist() == [-50.0, 0.0] and over.span.tolist() == [54.0, 10.0]
+    assert Scale.over(np.ones((2, 2))).span.tolist() == [1.0, 1.0]
 
 
 def test_random_weights_are_those_of_uniform_directions():

@@ -88,7 +88,8 @@ def test_runs_and_members_side_by_side_are_the_same_as_one_by_one(written, tmp_p
     alone = run(load(file), out=tmp_path / "alone.sqlite", jobs=1)
     beside = run(load(file), out=tmp_path / "beside.sqlite", jobs=3)
     assert_same(alone, beside)
-    assert [one.value for one in alone.details("runs")] == [one.value for one in beside.details("runs")]
+    for kind in ("runs", "info"):
+        assert [one.value for one in alone.details(kind)] == [one.value for one in beside.details(kind)]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_the_tables_of_these_tests_are_good(tmp_path):
         ),
         (
             GROUPS.replace("5-64", "09-May"),
-            "groups.csv: group '09-May' is a date, which a spreadsheet has made",
+            "groups.csv: '09-May' is a date, which a spreadsheet has made",
         ),
         ('name;persons\na;"12,345"\n', "groups.csv: '12,345' may be thousands or decimals; say decimal"),
         (
@@ -105,10 +105,14 @@ def test_bad_groups(refused, groups, line):
             ",0-4,5-64,65+\n0-4,1,2,0.4\n5-64,0.2,5,0.4\n",
             "contacts.csv: is not square: 2 rows and 3 columns of contacts",
         ),
-        ("1,2\n3,4\n", "contacts.csv: has 2 rows and columns of contacts, and groups.csv 3 groups"),
+        ("1,2\n3,4\n", "contacts.csv: has 2 rows and columns of contacts without labels, and groups.csv 3"),
         (
             CONTACTS.replace("0-4,1,", "0-4,-1,"),
             "contacts.csv: row 2 ('0-4'), column '0-4' is '-1'; it must be a finite number >= 0",
+        ),
+        (
+            CONTACTS.replace("0.2,5,", "0.2,1e9,"),
+            "contacts.csv: row 3 ('5-64'), column '5-64' is '1e9'",
         ),
         (CONTACTS.replace("0.2,5,", "0.2,,"), "contacts.csv: row 3 ('5-64'), column '5-64' is missing"),
         (CONTACTS.replace("0.2,5,", "0.2,x,"), "contacts.csv: row 3 ('5-64'), column '5-64' is 'x'"),
@@ -116,8 +120,12 @@ def test_bad_groups(refused, groups, line):
         ("1,2,3\n4,nan,6\n7,8,9\n", "contacts.csv: row 2, column 2 is 'nan'"),
         (CONTACTS.replace("65+,0.2", "66+,0.2"), "contacts.csv: columns: '65+' is none of the rows"),
         (
+            CONTACTS.replace("65+", "elder"),
+            "contacts.csv: labels: 'elder' is none of the groups of groups.csv (there are: '0-4',",
+        ),
+        (
             CONTACTS.replace("65+", "66+"),
-            "contacts.csv: labels: '66+' is none of the groups of groups.csv; did you mean '65+'?",
+            "contacts.csv: no group holds the ages 65, between '5-64' and '66+'",
         ),
         (CONTACTS.replace("65+,0.2", "0-4,0.2"), "contacts.csv: columns: "),
         ("0-4,5-64,65+\n1,2,0.4\n\n0.2,5,0.4\n0.2,2,1\n", "contacts.csv: row 3: is empty"),
@@ -126,7 +134,7 @@ def test_bad_groups(refused, groups, line):
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40, "contacts.csv: is no text (a binary file)"),
         (b"PK\x03\x04" + bytes(200), "contacts.csv: cannot be read as a workbook"),
         (b"\xd0\xcf\x11\xe0" + bytes(200), "contacts.csv: is a workbook of old Excel (.xls)"),
-        (gzip.compress(CONTACTS.encode())[:30], "contacts.csv: the gzip file is cut off or damaged"),
+        (gzip.compress(CONTACTS.encode(), mtime=0)[:30], "contacts.csv: the gzip file is cut off or damaged"),
         (
             "\n".join(",".join("1" * 101) for _ in range(101)),
             "contacts.csv: has 101 rows and columns; accepted: 1 to 100",
@@ -135,6 +143,12 @@ def test_bad_groups(refused, groups, line):
 )
 def test_bad_contacts(refused, contacts, line):
     assert refused(contacts=contacts).startswith(line)
+
+
+def test_more_groups_than_a_country_has(refused):
+    groups = "name,persons\n" + "".join(f"group {k},1\n" for k in range(101))
+    line = "groups.csv: has 101 groups; accepted: 1 to 100; name bands, or 'contacts'"
+    assert refused(groups=groups).startswith(line)
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -206,7 +206,7 @@ def test_mended_contacts_are_the_mean_of_both_sides_and_as_many(written):
             both = contacts[i, j] * persons[i] + contacts[j, i] * persons[j]
             assert country.contacts[i, j] == pytest.approx(both / (2 * persons[i]))
     assert persons @ country.contacts.sum(axis=1) == pytest.approx(persons @ contacts.sum(axis=1))
-    (finding,) = (one for one in country.findings if "mended" in one)
+    (finding,) = (one for one in country.findings if " reciprocity mended" in one)
     # Contacts of 50-64 with 65-69: 0.98 x 60,343,000 from the one side, 0.42 x 13,599,000 from the other.
     assert "'50-64' and '65-69'" in finding
     assert f"factor {0.98 * 60_343 / (0.42 * 13_599):.3g}" in finding
@@ -238,3 +238,42 @@ def test_settings_sum_to_the_contacts(written):
 def test_settings_that_miss_the_contacts_are_refused(written, said):
     files = {name: written(f"{name}.csv", table(one)) for name, one in BY_SETTING.items() if name != "school"}
     assert "row '0-19', column '0-19' is 9.44" in said(groups(), table(CONTACTS_5), by_setting=files)
+
+
+def test_a_line_that_tells_excel_the_delimiter_is_no_row(written):
+    text = "sep=;\r\n" + table(CONTACTS_5, delimiter=";", decimal=",")
+    country = read_country(written("g.csv", groups()), written("c.csv", text))
+    np.testing.assert_allclose(country.contacts, CONTACTS_5, rtol=1e-12)
+
+
+def test_notes_above_a_table_are_left_out(written):
+    country = read_country(
+        written("g.csv", "# persons of 2020\n\n" + groups()),
+        written("c.csv", "#source, us\n" + table(CONTACTS_5)),
+    )
+    assert country.groups == NAMES
+
+
+def test_a_workbook_whose_ages_have_become_dates_is_refused(tmp_path):
+    dates = [pd.Timestamp("2026-09-05"), "10-14", "15+"]
+    pd.DataFrame({"age": dates, "persons": [1, 2, 3]}).to_excel(tmp_path / "g.xlsx", index=False)
+    with pytest.raises(
+        ValueError, match="'2026-09-05T00:00:00' is a date, which a spreadsheet has made of ages"
+    ):
+        read_country(tmp_path / "g.xlsx", tmp_path / "g.xlsx")
+
+
+def test_contacts_at_one_setting_are_turned_as_all_contacts_are(written):
+    """At school teachers meet pupils: one setting by itself may look turned, and does not decide."""
+    files = {name: written(f"{name}.csv", table(one.T)) for name, one in BY_SETTING.items()}
+    group_file = written("g.csv", groups())
+    with pytest.raises(ValueError, match="the settings: rows seem not to be those who report"):
+        read_country(group_file, by_setting=files)
+    country = read_country(group_file, by_setting=files, orientation="column")
+    np.testing.assert_allclose(country.contacts, CONTACTS_5, rtol=0.01, atol=0.001)
+    lopsided = np.array([[1.0, 5.0], [0.1, 1.0]])  # of 100 and 1000 persons: reciprocal only if turned
+    two = written("two.csv", "name,persons\na,100\nb,1000\n")
+    turned = written("t.csv", "a,b\n1,0.1\n5,1\n")
+    rest = written("r.csv", "a,b\n9,90\n9,90\n")
+    kept = read_country(two, by_setting={"school": turned, "other": rest}, reciprocity="keep")
+    np.testing.assert_allclose(kept.by_setting["school"], lopsided.T)
