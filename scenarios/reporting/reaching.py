@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 from threadpoolctl import threadpool_limits
 
+from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.search import posterior_means
 from optimizer.agents.recommending import best_predicted
 from scenarios.errors import UserError
@@ -25,6 +26,8 @@ LOSS = 0.01
 """Share of the objective that may be lost."""
 STEP = 1e-4
 """Of the unit box, for differences."""
+STEPS, LEAST_STEPS = 300, 15
+"""Of a maximisation, in all levers and at least: what it has reached by then is given."""
 SEARCHES = 60
 """In all, where levers are of several kinds."""
 
@@ -96,6 +99,15 @@ class _Near:
             left = np.minimum(left, 10 * (self._chance(policies) - self.level))
         return left
 
+    def slope(self, policies: Any) -> Array | None:
+        """The gradient of `spare` in the policy (n, d); None where limits have a part in it."""
+        if self.limits is not None:
+            return None
+        mean = PosteriorMean()
+        posterior, pullback = self.model.posterior_and_pullback(policies)
+        gradient: Array = pullback(mean.slopes(posterior)) / max(self.allowed, 1e-300)
+        return gradient
+
     def _chance(self, policies: Any) -> Array:
         assert self.limits is not None
         return self.limits.probability(*self.model.predict_groups(policies))
@@ -153,6 +165,10 @@ def _of_numbers(believed: Believed, near: _Near, facts: Facts, point: Point) -> 
         return near.spare(lower + np.clip(U, 0.0, 1.0) * width)
 
     def slope(u: Array) -> Array:
+        known = near.slope((lower + np.clip(u, 0.0, 1.0) * width)[None])
+        if known is not None:
+            moved: Array = known[0] * width
+            return moved
         steps = STEP * np.eye(len(u))
         values = spare(np.concatenate([u + steps, u - steps]))
         ahead, behind = np.clip(u + STEP, 0, 1), np.clip(u - STEP, 0, 1)
@@ -177,7 +193,7 @@ def _of_numbers(believed: Believed, near: _Near, facts: Facts, point: Point) -> 
             found = minimize(
                 lambda u, g=gradient: float(g @ u), start, jac=lambda u, g=gradient: g, method="SLSQP",
                 bounds=Bounds(np.zeros_like(start), np.ones_like(start)), constraints=constraints,
-                options={"maxiter": 60, "ftol": 1e-5},
+                options={"maxiter": max(LEAST_STEPS, STEPS // len(start)), "ftol": 1e-5},
             )  # fmt: skip
             end = _pulled_back(np.clip(np.nan_to_num(found.x, nan=0.5), 0.0, 1.0), start, kept)[i]
             ends.append(max([sign * end, sign * start[i], *(sign * u[i] for u in good)]) * sign)
