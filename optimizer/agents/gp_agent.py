@@ -118,8 +118,8 @@ class GPAgent(Agent):
     ) -> "GPAgent":
         """An agent that believes the same of the groups, asked another question; it is never told more.
 
-        It shares all that was observed. Its searches begin `near` some policies besides. A general composition
-        comes with its propagation. ValueError where the composed value alone is known.
+        It shares all that was observed. Its searches begin `near` some policies besides. A general
+        composition comes with its propagation. ValueError where the composed value alone is known.
         """
         if self.feedback != "decomposed":
             raise ValueError(f"{self.name} knows nothing of the groups, and cannot be asked otherwise")
