@@ -21,7 +21,7 @@ def watch(
     target: Annotated[
         str | None,
         typer.Argument(
-            metavar="[STUDY | SCENARIO]",
+            metavar="STUDY|SCENARIO",
             help="A study file, finished or still running; or a scenario whose model can be stepped.",
             show_default="the newest study in this folder",
         ),

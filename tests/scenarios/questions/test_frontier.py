@@ -1,11 +1,17 @@
 """The frontier has the policies that no other beats in all objectives."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 import scenarios
+from optimizer import Composition, DecomposedGP, GeneralComposition
+from optimizer.composition.ready import ready
+from optimizer.differences import jacobian
+from scenarios.questions import frontier as tracing
 from scenarios.questions.frontier import knee, nondominated, simplex
 
 
@@ -33,6 +39,28 @@ def test_the_knee_is_furthest_above_the_line_through_the_ends():
     x = np.linspace(0, 1, 21)
     circle = np.stack([x, np.sqrt(1 - x**2)], axis=1)
     assert circle[knee(circle), 0] == pytest.approx(np.sqrt(0.5), abs=0.03)
+
+
+def test_the_search_climbs_the_chebyshev_value_of_the_posterior_means():
+    """Its value by hand, and its gradient by differences: off the kinks, where they are the same."""
+    rng = np.random.default_rng(2)
+    total = Composition(3, weights=[1.0, 2.0, 0.5], sense="minimize")
+    worst = GeneralComposition.of(ready("worst-group", "minimize"), 3)
+    model = DecomposedGP([RBF(0.5), RBF(0.8), RBF(0.3)], [1e-3] * 3, total)
+    model.observe(rng.random((20, 2)), rng.normal(size=(20, 3)))
+    search = SimpleNamespace(limits=None, model=model, maximise=lambda *functions: functions)
+    weights, low, span = np.array([0.3, 0.7]), np.array([-4.0, -2.0]), np.array([3.0, 1.5])
+    value, value_and_gradient = tracing._toward(search, [total, worst], weights, low, span)
+    X = rng.random((25, 2))
+    means, _ = model.predict_groups(X)
+    signed = np.stack([-means @ [1.0, 2.0, 0.5], -means.max(axis=1)], axis=1)
+    lacking = weights * (1 - (signed - low) / span)
+    expected = -lacking.max(axis=1) - tracing.AUGMENTED * lacking.sum(axis=1)
+    values, gradients = value_and_gradient(X)
+    np.testing.assert_allclose(values, expected, rtol=1e-9)
+    np.testing.assert_allclose(value(X), expected, rtol=1e-9)
+    by_differences = jacobian(lambda points: value(points)[:, None], X)[..., 0]
+    np.testing.assert_allclose(gradients, by_differences, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("objectives", [2, 3])
