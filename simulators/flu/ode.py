@@ -18,10 +18,9 @@ from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import choice, number, per_group
 from simulators.flu import tables
 from simulators.flu.budget import Asked, treatment_space, vaccination_space
-from simulators.flu.calibrate import fit_of
 from simulators.flu.doses import packs_of
 from simulators.flu.fit import Fit, Model
-from simulators.flu.levers import Levers, products_of
+from simulators.flu.levers import Levers, efficacies_told, products_of
 from simulators.flu.outcomes import Doses, Objective, Seasons, in_persons
 from simulators.flu.people import people_of
 from simulators.flu.season_ode import Season, SeasonODE, stages_of
@@ -223,6 +222,7 @@ class FluODE(Environment):
         people = people.changed(
             current,
             {"hospitalisation": hospitalisation, "death": death, "cost": cost, "qaly_loss": qaly_loss},
+            told=efficacies_told(products),
             susceptibility=susceptibility,
             infectivity=infectivity,
             efficacy=efficacy,
@@ -266,9 +266,7 @@ class FluODE(Environment):
             if self.vaccinates
             else treatment_space(asked, self.groups, people.treatment_weights)
         )
-        self.packs = packs_of(pack, self.vaccinates, self.levers.persons)
-        if pack is not None and products is not None:
-            raise ValueError(f"pack={pack!r} does not go with products; leave one of them out")
+        self.packs = packs_of(pack, self.vaccinates, self.levers.persons, products is None)
         self.policy_space = self.share_space if self.packs is None else self.packs.space(self.share_space)
         self._adopt_current(people.coverage_label)
 
@@ -279,6 +277,8 @@ class FluODE(Environment):
         self.fit: Fit | None = None
         season = partial(self._season_ode, step_days=step_days)
         if calibrate is not None:
+            from simulators.flu.calibrate import fit_of  # brings what reads files, which is slow to import
+
             self.fit = fit_of(
                 calibrate, Model.of(people, self.levers.products[0].efficacy, self.infectious_period, season)
             )

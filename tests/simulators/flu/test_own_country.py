@@ -63,6 +63,12 @@ def test_what_a_country_does_not_say_holds_by_default_and_is_told():
     assert env.current_policy is None
 
 
+def test_no_efficacy_is_assumed_where_every_product_tells_its_own():
+    told = ode(3, products=[{"name": "a", "efficacy": 0.5}])
+    assert not any("efficacy" in said for said in told.findings)
+    assert any("efficacy" in said for said in ode(3, products=[{"name": "a"}]).findings)
+
+
 def test_r0_is_1_28_at_todays_coverage_unless_it_is_given():
     env = own(r0=None)
     assert any("r0" in said for said in env.findings)
