@@ -287,10 +287,9 @@ class FluODE(Environment):
         self.beta, self.r0 = self._rates(r0)
         self.season_ode = season(self.beta, self.initial_infected)
         self.n_steps = self.season_ode.n_steps
-        said = () if self.fit is None else self.fit.sentences(self.groups)
-        if people.own and r0 is None:
-            said = (f"r0 = {self.r0:.4g}, by default: 1.28 at today's coverage",)
-        self.findings = (*people.findings, *said)
+        fitted = () if self.fit is None else self.fit.sentences(self.groups)
+        told = people.of_today(self.r0, r0 is None, self.current_policy is None) if self.vaccinates else ()
+        self.findings = (*people.findings, *told, *fitted)
         self._last: tuple[bytes, Array] | None = None
 
     def step(self, policy: Any) -> Outcomes:

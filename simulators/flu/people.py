@@ -94,6 +94,18 @@ class People:
         stated = {name: self._risk(name, value) for name, value in risks.items()}
         return replace(self, risks=stated, findings=(*self.findings, *self._assumed(options, told)), **found)
 
+    def of_today(self, r0: float, by_default: bool, beyond: bool) -> tuple[str, ...]:
+        """In words: an r0 that is so by default, and today's coverage where it is beyond the budget."""
+        said = []
+        if self.own and by_default:
+            where = "with nobody vaccinated" if self.coverage is None else "at today's coverage"
+            said.append(f"r0 = {r0:.4g}, by default: {tables.EFFECTIVE_R0_2012:g} {where}")
+        if self.own and self.coverage is not None and beyond:
+            said.append(
+                "today's coverage is beyond the budget or the bounds, and so no policy to compare with"
+            )
+        return tuple(said)
+
     def _assumed(self, options: Mapping[str, Any], told: Sequence[str]) -> list[str]:
         """What holds by default in a country of one's own, in words."""
         usual = {"initial_infected": f"{tables.OWN_SEEDING:g} of", "efficacy": f"{tables.OWN_EFFICACY:g} in"}
