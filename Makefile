@@ -19,6 +19,8 @@ demo: $(VENV)/.installed
 	mkdir -p demo
 	$(BIN)/policyloop run flu --trials 3 --rounds 25 --samples 200 --jobs 2 --out demo/flu.sqlite --force
 	$(BIN)/policyloop plot demo/flu.sqlite --out demo --force
+	$(BIN)/policyloop report demo/flu.sqlite --out demo/report.html --force --quiet
+	@echo "The report: demo/report.html; the study on a live page: $(BIN)/policyloop watch demo/flu.sqlite"
 
 # The whole suite: SUITE='--trials 20 --agents all', about 8 hours on one core without Optuna's GP and BoTorch.
 SUITE ?= --trials 3 --agents random,d-gpucb,d-ei,gp-ucb,ei

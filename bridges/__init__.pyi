@@ -1,3 +1,4 @@
+from .agents.making import asked as asked
 from .agents.making import initial_design as initial_design
 from .agents.making import make_agent as make_agent
 from .agents.making import modelled as modelled
@@ -33,6 +34,7 @@ from .priors.priors import learn_prior as learn_prior
 from .reframed import ReframedEnvironment as ReframedEnvironment
 from .reframed import Reweighing as Reweighing
 from .reframed import outcome_limits as outcome_limits
+from .replication import Replication as Replication
 from .round import Round as Round
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence

@@ -107,6 +107,7 @@ class EnsembleEnvironment(Environment):
         self.policy_space = first.policy_space
         self.current_policy = first.current_policy
         self.current_policy_label = first.current_policy_label
+        self.info_units = first.info_units
         self.findings = tuple(dict.fromkeys(said for one in self.members for said in one.findings))
         self._linear = not any(is_general(one) for one in self.members)
 
@@ -121,6 +122,11 @@ class EnsembleEnvironment(Environment):
         if self.pick == "all":
             return None
         return [(np.arange(m * self.J, (m + 1) * self.J), float(c)) for m, c in enumerate(self.costs)]
+
+    @property
+    def groups_of_members(self) -> list[list[int]]:
+        """The groups of each member."""
+        return [list(range(m * self.J, (m + 1) * self.J)) for m in range(len(self.members))]
 
     @property
     def constant_terms(self) -> tuple[Array, float] | None:
@@ -147,31 +153,51 @@ class EnsembleEnvironment(Environment):
         SimulationError where all fail.
         """
         policy = self.policy_space.check(policy)
-        values, noise = np.full((2, len(self.groups)), np.nan)
-        covariance, info, errors = np.zeros((len(self.groups),) * 2), {}, []
-        together = False
+        seen, errors = [], []
         for m in sorted({int(group) // self.J for group in groups}):
-            part = slice(m * self.J, (m + 1) * self.J)
             try:
-                seen = self.members[m].step(policy)
+                seen.append(self._placed(m, self.members[m].step(policy)))
             except KeyboardInterrupt:
                 raise
             except Exception as error:
                 errors.append(f"{self.names[m]}: {failure(error)}")
-                continue
-            values[part] = np.asarray(seen.values, dtype=float)
-            if seen.info:
-                info[self.names[m]] = seen.info
-            if seen.noise_variance is not None:
-                stated = np.asarray(seen.noise_variance, dtype=float)
-                together |= stated.ndim == 2
-                noise[part] = np.diag(stated) if stated.ndim == 2 else stated
-                covariance[part, part] = stated if stated.ndim == 2 else np.diag(stated)
-        if np.isnan(values).all() and errors:
+        if not seen:
             raise SimulationError("; ".join(errors), policy)
+        return self.together(seen)
+
+    def _placed(self, m: int, seen: Outcomes) -> Outcomes:
+        """The outcomes of one member among those of all, which are nan."""
+        part = slice(m * self.J, (m + 1) * self.J)
+        values = np.full(len(self.groups), np.nan)
+        values[part] = np.asarray(seen.values, dtype=float)
+        noise = None
+        if seen.noise_variance is not None:
+            stated = np.asarray(seen.noise_variance, dtype=float)
+            noise = np.full((len(values),) * stated.ndim, np.nan)
+            noise[(part,) * stated.ndim] = stated
+        return Outcomes(values, noise, {self.names[m]: seen.info} if seen.info else {})
+
+    def together(self, parts: Sequence[Outcomes]) -> Outcomes:
+        """The outcomes of several members, each nan where it is another's, as one step's.
+
+        The noise of different members is independent.
+        """
+        J, info = len(self.groups), dict[str, Any]()
+        values, noise, covariance, joint = np.full(J, np.nan), np.full(J, np.nan), np.zeros((J, J)), False
+        for one in parts:
+            seen = np.asarray(one.values, dtype=float)
+            values = np.where(np.isnan(seen), values, seen)
+            info |= dict(one.info or {})
+            if one.noise_variance is not None:
+                stated = np.asarray(one.noise_variance, dtype=float)
+                joint |= stated.ndim == 2
+                own = np.diag(stated) if stated.ndim == 2 else stated
+                noise = np.where(np.isnan(own), noise, own)
+                mine = np.ix_(np.isfinite(own), np.isfinite(own))
+                covariance[mine] = (stated if stated.ndim == 2 else np.diag(stated))[mine]
         if np.isnan(noise).all():
             return Outcomes(values, None, info)
-        return Outcomes(values, covariance if together and not np.isnan(values).any() else noise, info)
+        return Outcomes(values, covariance if joint and not np.isnan(values).any() else noise, info)
 
     def expected(self, policies: ArrayLike) -> Array:
         """The noise-free outcomes of all members (n, M J)."""

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bridges.composing import composed as composed_value
 from bridges.composing import nan_where_it_fails
-from bridges.reframed import ReframedEnvironment, Reweighing
+from bridges.reframed import ReframedEnvironment, Reweighing, several
 from optimizer.arrays import Array
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
@@ -14,7 +15,7 @@ from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.ready import ReadyComposition
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import failure
-from simulators.contract.environment import Environment, Outcomes
+from simulators.contract.environment import Environment, Outcomes, SimulationError
 from simulators.contract.levers import OneOf
 from simulators.contract.policy_space import BoundedPolicySpace, PolicySpace
 from simulators.contract.validation import LARGEST, real_numbers
@@ -216,8 +217,8 @@ def observation(
     The composed value, `objective`, is nan in a round with a missing group: an aggregate agent learns nothing
     from it. Its noise variance is s^T Sigma s, with the slopes s_j = dg/df_j and the covariance Sigma of the
     groups' noise: sum_j s_j^2 var_j where that is independent. Where there are limits, such an agent is told
-    their values beside it, (1, 1 + K). An agent that is told every group is told the variances alone. nan
-    stands for what is missing or unknown.
+    their values beside it, (1, 1 + K); where there are several objectives, those of the others before them.
+    An agent that is told every group is told the variances alone. nan stands for what is missing or unknown.
     """
     values = np.asarray(outcomes.values, dtype=float)[None]
     noise = (
@@ -225,25 +226,46 @@ def observation(
     )
     if agent.feedback == "decomposed":
         return values, noise if noise is None or noise.ndim == 2 else np.diagonal(noise, axis1=1, axis2=2)
-    composed, variance = np.array([objective]), None
-    if noise is not None:
-        variance = composed_noise(environment, values, noise, np.asarray([policy]))
-        variance = np.where(np.isnan(composed) | ~(variance <= LARGEST**2), np.nan, variance)
+    composed, variance = _composed(environment, values, noise, policy, objective)
+    others = several(environment)[1 : getattr(agent, "objectives", 1)]
     beside = getattr(agent, "beside", None)
+    if not others and beside is None:
+        return composed, variance
+    composed, variance = composed[:, None], None if variance is None else variance[:, None]
+    for one in others:
+        try:
+            value = composed_value(one, values[0], policy)
+        except SimulationError:  # its code fails at these outcomes
+            value = float("nan")
+        theirs, spread = _composed(one, values, noise, policy, value)
+        composed = np.concatenate([composed, theirs[:, None]], axis=1)
+        if variance is not None and spread is not None:
+            variance = np.concatenate([variance, spread[:, None]], axis=1)
     return (composed, variance) if beside is None else _with_limits(composed, variance, beside, values, noise)
+
+
+def _composed(
+    environment: Environment, values: Array, noise: Array | None, policy: Any, objective: float
+) -> tuple[Array, Array | None]:
+    """A composed value (1,), and its noise variance where that of the groups is known."""
+    composed = np.array([objective])
+    if noise is None:
+        return composed, None
+    variance = composed_noise(environment, values, noise, np.asarray([policy]))
+    return composed, np.where(np.isnan(composed) | ~(variance <= LARGEST**2), np.nan, variance)
 
 
 def _with_limits(
     composed: Array, variance: Array | None, limits: OutcomeLimits, values: Array, noise: Array | None
 ) -> tuple[Array, Array | None]:
-    """The composed value (1,) and, beside it, the values of limits, (1, 1 + K); their noise variances."""
-    told = np.concatenate([composed[:, None], limits.values(values)], axis=1)
+    """The composed values (1, n) and, beside them, those of limits, (1, n + K); their noise variances."""
+    told = np.concatenate([composed, limits.values(values)], axis=1)
     if noise is None or variance is None:
         return told, None
     spread = noise if noise.ndim == 3 else noise[:, :, None] * np.eye(noise.shape[1])
     each = np.einsum("kj,njl,kl->nk", limits.A, spread, limits.A)
     each[:, [k for k, function in enumerate(limits.functions) if function is not None]] = np.nan
-    return told, np.concatenate([variance[:, None], each], axis=1)
+    return told, np.concatenate([variance, each], axis=1)
 
 
 def composed_noise(environment: Environment, values: Array, noise: Array, policies: Any) -> Array:

@@ -11,10 +11,12 @@ import numpy as np
 
 from bridges.composing import composed, watched_failures
 from bridges.feedback import observation, search_space
+from bridges.members import apart
 from bridges.optimum import Optimum, find_optimum, regret
+from bridges.replication import Replicated, Replication
 from bridges.round import Round
 from bridges.seeds import as_int, child
-from bridges.steps import OneByOne, Part, Steps, Taken
+from bridges.steps import OneByOne, Part, Steps, Taken, whole_policy
 from optimizer.agents.agent import Agent, Query, Recommendation
 from optimizer.agents.surprises import Surprise
 from optimizer.arrays import Array, Policies
@@ -64,6 +66,8 @@ class Loop:
         Rounds that the agent is asked for together, before it is told any of them.
     steps : Steps, optional
         Who takes the steps; default: the environment itself, one by one. Outcomes must not depend on it.
+    replication : Replication, optional
+        How often a round repeats its step; once unless given.
 
     Attributes
     ----------
@@ -75,7 +79,8 @@ class Loop:
     Raises
     ------
     ValueError
-        If the environment has memory, and a batch or others' steps are wanted: its steps hang together.
+        If the environment has memory, and a batch, others' steps or several runs are wanted: its steps hang
+        together.
     """
 
     def __init__(
@@ -89,10 +94,11 @@ class Loop:
         worst: float = float("nan"),
         parallel: int = 1,
         steps: Steps | None = None,
+        replication: Replication | None = None,
     ) -> None:
         if parallel < 1:
             raise ValueError(f"parallel = {parallel}; accepted: a whole number, 1 or more")
-        if environment.has_memory and (parallel > 1 or steps is not None):
+        if environment.has_memory and (parallel > 1 or steps is not None or replication is not None):
             raise ValueError(f"{environment.name} has memory: its steps cannot be taken side by side")
         self.environment = environment
         self.agent = agent
@@ -100,7 +106,11 @@ class Loop:
         self.design = design
         self.optimum, self.worst = optimum, worst
         self.parallel = parallel
-        self._steps = steps or OneByOne(environment)
+        self._steps = apart(steps or OneByOne(environment), environment)
+        self._noise_of = None
+        if replication is not None:
+            self._steps = replicated = Replicated(self._steps, environment, replication)
+            self._noise_of = replicated.noise
         self.learned: tuple[int, Learned] | None = None
         self.surprises: list[tuple[int, Sequence[Surprise]]] = []
         self._warned = False
@@ -298,6 +308,7 @@ class Loop:
             status=("lost" if gone else "failed") if missing.all() else "partial" if missing.any() else "ok",
             error=error,
             info=outcomes.info or {},
+            runs=taken.runs,
         )
 
     def _judge(self, outcomes: Outcomes | Exception, policy: Any, seed: int) -> tuple[Outcomes, float, str]:
@@ -334,6 +345,8 @@ class Loop:
             self._best = one
         alive = self.environment.lives
         gap = one.status == "partial" and self.agent.feedback == "aggregate" and not alive
+        if self._noise_of is not None:
+            self._noise_of.tell(one.runs)
         outcomes = Outcomes(one.outcomes, one.noise_variance)
         values, noise = observation(self.agent, self.environment, outcomes, one.asked, one.objective)
         if (one.status == "lost" or gap) and isinstance(self.agent, Agent):
@@ -369,11 +382,6 @@ class Loop:
                     failure(error),
                 )
             return unknown
-
-
-def whole_policy(asked: Any) -> Any:
-    """The policy of what is asked of a step: of some groups, or of all."""
-    return asked.policy if isinstance(asked, Part) else asked
 
 
 def moment(context: float | None) -> dict[str, Any]:

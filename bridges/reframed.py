@@ -52,6 +52,8 @@ class ReframedEnvironment(Environment):
         Of the objective; the environment's unless given.
     sense : {"minimize", "maximize"}, optional
         The environment's unless given, or what a ready-made objective is.
+    objectives : sequence of ReframedEnvironment
+        Where there are several objectives: the same environment with each of them, this one's own first.
 
     Raises
     ------
@@ -67,8 +69,9 @@ class ReframedEnvironment(Environment):
         limits: Sequence[Limit] = (),
         unit: str | None = None,
         sense: Literal["minimize", "maximize"] | None = None,
+        objectives: Sequence[ReframedEnvironment] = (),
     ) -> None:
-        self.inner, self.objective = environment, objective
+        self.inner, self.objective, self.objectives = environment, objective, tuple(objectives)
         self.name = environment.name
         self.groups, self.group_units = environment.groups, environment.group_units
         self.policy_space = environment.policy_space
@@ -81,7 +84,9 @@ class ReframedEnvironment(Environment):
         self.outcome_range = environment.outcome_range
         self.current_policy = environment.current_policy
         self.current_policy_label = environment.current_policy_label
+        self.info_units = environment.info_units
         self.findings = environment.findings
+        self.group_persons = environment.group_persons
         self.limits = (*environment.limits, *limits)
         for limit in self.limits:
             limit.row(self.groups)
@@ -177,6 +182,11 @@ def _is_no_sum(environment: Environment) -> bool:
         return environment.weights(some) is None
     except Exception:  # it has some, if not for all policies
         return False
+
+
+def several(environment: Environment) -> tuple[ReframedEnvironment, ...]:
+    """The environment with each of its objectives, its own first; empty where it has one only."""
+    return environment.objectives if isinstance(environment, ReframedEnvironment) else ()
 
 
 def outcome_limits(environment: Environment) -> OutcomeLimits | None:

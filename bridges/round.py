@@ -46,6 +46,8 @@ class Round:
         Why nothing was observed.
     info : mapping
         What the simulator says of its step besides (`Outcomes.info`).
+    runs : ndarray of shape (R, J) or None
+        Where the step was repeated, the outcomes of each run; `outcomes` are their means.
     """
 
     round: int
@@ -62,6 +64,7 @@ class Round:
     status: Status
     error: str = ""
     info: Mapping[str, Any] = field(default_factory=dict)
+    runs: Array | None = None
 
     @property
     def asked(self) -> Any:

@@ -5,6 +5,7 @@ from copy import deepcopy
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
+from optimizer.arrays import Array
 from policyloop.messages import failure, on_one_line
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 from simulators.contract.observed import checked
@@ -22,11 +23,14 @@ class Taken(NamedTuple):
         What was observed, or why the step failed.
     seconds : float
         Wall time.
+    runs : (R, J) array, optional
+        Where the step is the mean of several, the outcomes of each.
     """
 
     which: int
     outcomes: Outcomes | Exception
     seconds: float
+    runs: Array | None = None
 
 
 class Part(NamedTuple):
@@ -40,6 +44,11 @@ class Part(NamedTuple):
 
     policy: Any
     groups: list[int]
+
+
+def whole_policy(asked: Any) -> Any:
+    """The policy of what is asked of a step: of some groups, or of all."""
+    return asked.policy if isinstance(asked, Part) else asked
 
 
 class Steps(Protocol):

@@ -22,10 +22,12 @@ from scenarios.commands.list import list_scenarios
 from scenarios.commands.new import new
 from scenarios.commands.questions import evaluate, frontier, what_if
 from scenarios.commands.repair import repair
+from scenarios.commands.report import report
 from scenarios.commands.reproduce import reproduce
 from scenarios.commands.run import resume, run
 from scenarios.commands.serve import serve
 from scenarios.commands.study import compare, export, merge, plot, show
+from scenarios.commands.watch import watch
 from scenarios.errors import UserError
 
 app = typer.Typer(
@@ -69,7 +71,10 @@ def _root(
 
 
 app.command("list")(list_scenarios)
-for command in (run, resume, show, merge, compare, plot, export, repair, reproduce, check, serve):
+for command in (
+    *(run, resume, show, merge, compare, plot, report, export, repair, reproduce),
+    *(check, serve, watch),
+):
     app.command()(command)
 app.command("what-if")(what_if)
 app.command()(frontier)

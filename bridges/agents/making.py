@@ -1,17 +1,21 @@
 """Agents for an environment: its policy space and composition become the agent's."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bridges.feedback import composition, current_policy, search_space
-from bridges.reframed import outcome_limits
+from bridges.reframed import outcome_limits, several
 from optimizer.agents import names
 from optimizer.agents.agent import Agent, Feedback
+from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.plugins import accepts, brought_names, register_agent
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Policies
 from optimizer.composition.general import GeneralComposition
+from optimizer.composition.propagation import make_propagation
+from optimizer.space.search_space import SearchSpace
 from simulators.contract.environment import Environment
 from simulators.contract.targets import is_target, load_target
 from simulators.contract.validation import outcome_ranges
@@ -49,10 +53,37 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         context=environment.lives,
         outcome_range=ranges,
         limits=outcome_limits(environment),
+        objectives=[composition(one) for one in several(environment)],
         blocks=getattr(environment, "blocks", None),
-        **settings,
+        **(names.AUTO if name == "auto" else {}) | settings,
     )
     return names.make_agent(name, space, g, meant)
+
+
+def asked(
+    agent: GPAgent,
+    environment: Environment,
+    *,
+    within: SearchSpace | None = None,
+    limit_probability: float = 0.95,
+    near: Sequence[Any] = (),
+) -> GPAgent:
+    """An agent that believes what this one does of the groups, and pursues another environment's objective.
+
+    Parameters
+    ----------
+    agent : GPAgent
+        One that models every group.
+    environment : Environment
+        With the same groups and policies; its composition and its limits are asked for.
+    within, limit_probability, near
+        As for `GPAgent.asked`.
+    """
+    g = composition(environment)
+    if isinstance(g, GeneralComposition):
+        g = g.propagated(make_propagation(agent.settings.propagation, g.groups, agent.settings.seed))
+    limits = outcome_limits(environment)
+    return agent.asked(g, within=within, limits=limits, limit_probability=limit_probability, near=near)
 
 
 def modelled(name: str, environment: Environment, **settings: Any) -> Feedback | None:

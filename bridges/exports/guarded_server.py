@@ -1,8 +1,8 @@
-"""A small HTTP server that strangers may find: JSON in and out, every request checked and bounded.
+"""A small HTTP server that strangers may find: every request is checked and bounded.
 
-Its endpoints are functions of a request's body. What a client does wrong is answered 4xx with an error in
-JSON, `{"error": {"type": .., "message": ..}}`, which is UM-Bridge's form; what fails behind an endpoint 500.
-Nothing is written to the terminal.
+Its endpoints are functions of a request's body, and answer in JSON, or with `Content`, a page say. What a
+client does wrong is answered 4xx with an error in JSON, `{"error": {"type": .., "message": ..}}`, which is
+UM-Bridge's form; what fails behind an endpoint 500. Nothing is written to the terminal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -40,6 +40,15 @@ _quiet.propagate = False  # aiohttp logs tracebacks of what clients do
 
 
 @dataclass(frozen=True)
+class Content:
+    """An answer that is no JSON: its bytes, their type, and headers besides those of every answer."""
+
+    body: bytes
+    type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Caps:
     """What a server takes at most.
 
@@ -55,6 +64,8 @@ class Caps:
         For the first request's head, and between requests of a connection.
     body_seconds : float, default 30
         For a body.
+    end_seconds : float, default 60
+        For answers under way when the server ends.
     """
 
     body: int = 1024 * 1024
@@ -63,6 +74,7 @@ class Caps:
     connections: int = 64
     head_seconds: float = 10.0
     body_seconds: float = 30.0
+    end_seconds: float = 60.0
 
 
 class _Connection(web.RequestHandler):
@@ -125,8 +137,9 @@ class _Server(web.Server):
         super().connection_lost(handler, exc)
 
 
-def _answering(endpoints: Endpoints, guard: Guard, caps: Caps) -> _Server:
+def _answering(endpoints: Endpoints, guard: Guard, caps: Caps, nothing: str) -> _Server:
     paths = {path for _, path in endpoints}
+    nothing = nothing or f"there is nothing here; accepted: {', '.join(sorted(paths))}"
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         server.heard.add(request.protocol)
@@ -139,7 +152,7 @@ def _answering(endpoints: Endpoints, guard: Guard, caps: Caps) -> _Server:
                 accepted = ", ".join(sorted(method for method, path in endpoints if path == request.path))
                 raise Refusal(405, "MethodNotAllowed", f"accepted: {accepted}", {"Allow": accepted})
             if endpoint is None:
-                raise Refusal(404, "NotFound", f"there is nothing here; accepted: {', '.join(sorted(paths))}")
+                raise Refusal(404, "NotFound", nothing)
             body = await _body(request, caps)
         except Refusal as refusal:
             said = _error(refusal.status, refusal.kind, refusal.message)
@@ -147,7 +160,11 @@ def _answering(endpoints: Endpoints, guard: Guard, caps: Caps) -> _Server:
             said.force_close()  # what is left of the request is not read
             return said
         try:
-            return _json(await endpoint(body))
+            found = await endpoint(body)
+            if isinstance(found, Content):
+                headers = {**_HEADERS, **found.headers, "Content-Type": found.type}
+                return web.Response(body=found.body, headers=headers)
+            return _json(found)
         except Refusal as refusal:
             return _error(refusal.status, refusal.kind, refusal.message)
         except Exception as failure:  # behind an endpoint is a model, which may do anything
@@ -198,18 +215,28 @@ def _json(value: Any, status: int = 200) -> web.Response:
 
 @contextmanager
 def listening(
-    endpoints: Endpoints, guard: Guard, host: str, port: int, caps: Caps | None = None
+    endpoints: Endpoints,
+    guard: Guard,
+    host: str,
+    port: int,
+    caps: Caps | None = None,
+    *,
+    nothing: str = "",
 ) -> Iterator[str]:
     """Serve endpoints, in a thread of their own, while the context lasts; its value is the url.
 
-    ValueError where nothing can listen there.
+    `nothing` is the answer where there is no endpoint, a list of them unless given. ValueError where nothing
+    can listen there.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
+    caps = caps or Caps()
+
     async def begin() -> web.ServerRunner:
-        runner = web.ServerRunner(_answering(endpoints, guard, caps or Caps()))
+        server = _answering(endpoints, guard, caps, nothing)
+        runner = web.ServerRunner(server, shutdown_timeout=caps.end_seconds)
         await runner.setup()
         try:
             await web.TCPSite(runner, host, port).start()

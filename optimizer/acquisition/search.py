@@ -56,6 +56,8 @@ class Search:
     level : float, optional
         The probability of that for which the search is restricted; by default optimistically, such that a
         limit may be kept by sqrt(beta) deviations.
+    near : sequence of policies
+        Where to begin besides: the answer to a question like this one, say.
     """
 
     space: SearchSpace
@@ -69,6 +71,7 @@ class Search:
     caution: Caution | None = None
     limits: LimitChance | None = None
     level: float | None = None
+    near: Sequence[Any] = ()
 
     @cached_property
     def observed(self) -> Policies:
@@ -77,7 +80,7 @@ class Search:
         return observed[self.space.contains(observed)] if len(observed) else observed
 
     @cached_property
-    def _known(self) -> Policies:
+    def known(self) -> Policies:
         """Where the incumbent is looked for: the policies observed, at first random ones."""
         return self.observed if len(self.observed) else self.space.sample(64, self.rng())
 
@@ -87,24 +90,26 @@ class Search:
 
         With limits, of those that probably keep them; nan where none does.
         """
-        means = posterior_means(self.model, self._known)
+        means = posterior_means(self.model, self.known)
         if self.limits is not None:
-            means = np.where(self.limits.probability(self._known) >= KEPT, means, np.nan)
+            means = np.where(self.limits.probability(self.known) >= KEPT, means, np.nan)
         return float(np.fmax.reduce(means))
 
     @property
     def prior_deviation(self) -> float:
         """The largest standard deviation of the objective at an observed policy, before any observation."""
-        return self.prior_deviation_at(self._known)
+        return self.prior_deviation_at(self.known)
 
     def leaders(self) -> Array | None:
-        """The few observed policies with the best posterior means: good starts once something is known.
+        """The few observed policies with the best posterior means, good starts once something is known.
 
-        Of a general objective that of the groups' means: at thousands of policies, variances cost far more
-        than all else in a search.
+        And those that are `near`. Of a general objective that of the groups' means: at thousands of policies,
+        variances cost far more than all else in a search.
         """
+        near = np.array(self.near, dtype=float).reshape(-1, self.space.d)
+        near = near[self.space.contains(near)] if len(near) else near
         if not len(self.observed):
-            return None
+            return near if len(near) else None
         distinct = np.unique(np.asarray(self.observed, dtype=float), axis=0)
         means = (
             self.model.composition.compose(self.model.predict_group_means(distinct), distinct)
@@ -112,7 +117,7 @@ class Search:
             else self.model.predict(distinct).mean
         )
         best: Array = distinct[np.argsort(-means, kind="stable")[:3]]
-        return best
+        return np.concatenate([best, near])
 
     def maximise(
         self,

@@ -84,11 +84,15 @@ class Agent(ABC):
         Whether `tell` takes every group's outcome (n, J), or the composed value (n,).
     beside : OutcomeLimits or None
         Limits whose values an agent with aggregate feedback is told beside the composed value, (n, 1 + K).
+    objectives : int
+        How many composed values an agent with aggregate feedback is told: several where it explores the
+        frontier of as many objectives.
     """
 
     name: str
     feedback: Feedback = "aggregate"
     beside: OutcomeLimits | None = None
+    objectives: int = 1
 
     def __init__(self, name: str, space: SearchSpace, sign: float, seed: int) -> None:
         self.name = name

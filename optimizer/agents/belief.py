@@ -4,6 +4,7 @@ Time is an input of the kernels where the world lives on while it is asked: an o
 the coming hour. Whoever asks what is believed says of which time.
 """
 
+import copy
 import logging
 import math
 from collections.abc import Callable, Sequence
@@ -74,6 +75,9 @@ class Belief:
         Observations from which a prior is first learned.
     surprises : list of Surprise
         What was told last and had been predicted otherwise, if there was a model.
+    checked : (int, Prior, bool) or None
+        After how many told, and by which prior, the data were last found to contradict what is predicted; see
+        `optimizer.agents.recommending`.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class Belief:
         self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
         self.surprises: list[Surprise] = []
+        self.checked: tuple[int, Prior | None, bool] | None = None
         self._said = self._contradicted = False
         self._lost: list[Array] = []  # policies of the unit box whose step was lost
         if prior is not None:
@@ -109,6 +114,14 @@ class Belief:
                 self._groups_noise = prior.noise_variances
                 prior = joined([prior.composed(one) for one in groups])
             self._form(prior)
+
+    def composed_by(self, composition: BaseComposition) -> "Belief":
+        """The same belief of the same groups, composed by another g; it shares all that was observed."""
+        other = copy.copy(self)
+        other.composition, other.model = composition, copy.copy(self.model)
+        if other.model is not None:
+            other.model.composition = composition
+        return other
 
     def features(self, policies: Policies, time: float | None) -> Array:
         """What kernels see (n, p): features of policies, the time, and weights that a kernel composes by."""
@@ -156,12 +169,15 @@ class Belief:
         failed = policies[~worked] if time is None else policies[:0]
         return Caution(self.space, self._feasible[2], policies[worked], failed, least)
 
-    def prior_deviation(self, policies: Policies, time: float | None) -> float:
-        """Largest standard deviation of the objective at policies before any observation."""
+    def prior_deviation(
+        self, policies: Policies, time: float | None, composition: BaseComposition | None = None
+    ) -> float:
+        """Largest standard deviation of the objective, or another composition, before any observation."""
         assert self.prior is not None
         means = np.stack([prior_mean_at(mean, policies) for mean in self.prior.means], axis=1)
         variances = self.prior_variances(policies, time)
-        return float(np.sqrt(np.fmax.reduce(self.composition.moments(means, variances, policies).variance)))
+        moments = (composition or self.composition).moments(means, variances, policies)
+        return float(np.sqrt(np.fmax.reduce(moments.variance)))
 
     def prior_variances(self, policies: Policies, time: float | None) -> Array:
         """Variances of the groups (n, J) before any observation."""

@@ -26,9 +26,11 @@ from optimizer.agents.history import Told
 from optimizer.agents.recommending import objective_interval, recommended
 from optimizer.agents.settings import AgentSettings
 from optimizer.agents.surprises import Surprise
+from optimizer.agents.trade_off import TradeOff
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
+from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import Sampled
 from optimizer.posterior.inputs import as_observations
 from optimizer.prior.learned import Learned
@@ -66,11 +68,14 @@ class GPAgent(Agent):
         beta_t.
     belief : Belief
         What is believed after all that was told.
+    trade_off : TradeOff or None
+        How several objectives are weighed, where there are several.
 
     Raises
     ------
     ValueError
-        If a prior of groups is to be composed by a general g, or of limits that are not linear.
+        If a prior of groups is to be composed by a general g, or of limits that are not linear; if several
+        objectives are to be propagated by bounds, or their values to have a prior.
     """
 
     def __init__(
@@ -94,21 +99,57 @@ class GPAgent(Agent):
         if feedback == "aggregate":
             if settings.prior is not None and (settings.kernel == "composed" or self._limits):
                 groups = composed_of(name, composition, settings)
-            composition = composition.own(0 if self._limits is None else len(self._limits))
+            if settings.objectives:
+                self.objectives = len(settings.objectives)
+            others = self.objectives - 1 + (0 if self._limits is None else len(self._limits))
+            composition = composition.own(others)
             self.beside = settings.limits
-            self._limits = self._limits and self._limits.of_values()
-        elif isinstance(composition, GeneralComposition):
+            self._limits = self._limits and self._limits.of_values(self.objectives)
+        elif isinstance(composition, GeneralComposition) or settings.objectives:
             inside_beta = composition.groups
         self.composition: BaseComposition = composition
+        self.trade_off = TradeOff.of(settings, composition, feedback) if settings.objectives else None
         self.exploration = settings.schedule(space, inside_beta)
         self.belief = Belief(space, composition, settings, groups=groups, drawing=self.acquisition.random)
         self._timed, self._said = settings.context, False
         self._now: float | None = float("nan") if settings.context else None
+        self._near: Sequence[Any] = ()
+
+    def asked(
+        self,
+        composition: BaseComposition,
+        *,
+        within: SearchSpace | None = None,
+        limits: OutcomeLimits | None = None,
+        limit_probability: float = 0.95,
+        near: Sequence[Any] = (),
+    ) -> "GPAgent":
+        """An agent that believes the same of the groups, asked another question; it is never told more.
+
+        It shares all that was observed. Its searches begin `near` some policies besides. A general
+        composition comes with its propagation. ValueError where the composed value alone is known.
+        """
+        if self.feedback != "decomposed":
+            raise ValueError(f"{self.name} knows nothing of the groups, and cannot be asked otherwise")
+        other = copy.copy(self)
+        other.settings = replace(
+            self.settings, within=within, limits=limits, limit_probability=limit_probability
+        )
+        other._limits, other._certainty, other._near = limits, limit_probability, near
+        other.composition = other._composed = composition
+        other.belief = self.belief.composed_by(composition)
+        other._sign, other._best = composition.sign, (None, float("nan"))
+        return other
 
     @property
     def observed(self) -> Policies:
         """Policies told with at least one finite observation, in order."""
         return self.belief.history.observed
+
+    def times_observed(self, policy: Any) -> int:
+        """How many rounds have observed a policy (d,), or a candidate's row."""
+        same = np.asarray(self.observed == np.asarray(policy))
+        return int(same.reshape(len(same), -1).all(axis=1).sum()) if len(same) else 0
 
     def ask(self, n: int = 1, context: Any = None, pending: ArrayLike | None = None) -> Policies | Query:
         """The policies to sample next: lines 3 to 5 of Algorithms 2 and 3.
@@ -136,12 +177,17 @@ class GPAgent(Agent):
         rng = functools.cache(lambda: self.rng(len(waiting)))
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
+            searched = model
+            if self.trade_off is not None:  # of several objectives, by another weighing for each policy
+                known = self._search(model, beta, rng, caution).known
+                weights = self.trade_off.drawn(self.seed, t + len(chosen))
+                searched = self.trade_off.weighed(model, known, weights)
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(model, beta, rng, caution, [*waiting, *chosen])
+            search = self._search(searched, beta, rng, caution, [*waiting, *chosen])
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
             if self.settings.blocks and self.feedback == "decomposed":
-                groups.append(self._block(model, chosen[-1]))
+                groups.append(self._block(searched, chosen[-1]))
             if not self.acquisition.random and len(chosen) < n:
                 hallucinate(model, chosen[-1])
         return Query(np.asarray(chosen), groups) if groups else np.asarray(chosen)
@@ -156,7 +202,7 @@ class GPAgent(Agent):
         at = np.asarray([policy])
         means, variances = model.predict_groups(at)
         drawn = Sampled(self.composition.groups).outcomes(means, variances)  # (S, 1, J)
-        slopes = np.stack([self.composition.slopes(one, at, np.sqrt(variances))[0] for one in drawn])
+        slopes = np.stack([model.composition.slopes(one, at, np.sqrt(variances))[0] for one in drawn])
         noise = self.belief.prior.noise_variances
         lowered = (slopes**2).mean(axis=0) * variances[0] ** 2 / np.maximum(variances[0] + noise, 1e-300)
         worth = [lowered[groups].sum() / cost for groups, cost in self.settings.blocks]
@@ -258,11 +304,12 @@ class GPAgent(Agent):
             lambda: self.observed,
             beta,
             rng,
-            lambda policies: self.belief.prior_deviation(policies, self._now),
+            lambda policies: self.belief.prior_deviation(policies, self._now, model.composition),
             self.belief.draws,
             taken,
             caution,
             None if self._limits is None else LimitChance(model, self._limits),
+            near=self._near,
         )
 
     def search(self) -> Search:
@@ -310,6 +357,8 @@ class GPAgent(Agent):
         model = self.belief.at(self._now)
         caution = None if self._timed else self.belief.caution(None, RECOMMENDED)
         search = self._search(model, 0.0, self.rng, caution)
+        if self.trade_off is not None:
+            search = replace(search, model=self.trade_off.weighed(model, search.known))
         if search.limits is not None:
             search = replace(search, level=self._certainty)
         return self.predicted(recommended(self.belief, self._now, search))
@@ -333,9 +382,15 @@ class GPAgent(Agent):
         middle, low, high = objective_interval(
             self.composition, means, variances, at, self._ranges, self._composed
         )
-        tried = sum(np.array_equal(policy, one) for one in self.observed)
         return Recommendation(
-            policy, middle, low, high, tried=tried, best_observed=best, best_observed_value=value, **groups
+            policy,
+            middle,
+            low,
+            high,
+            tried=self.times_observed(policy),
+            best_observed=best,
+            best_observed_value=value,
+            **groups,
         )
 
 

@@ -22,8 +22,12 @@ GP_AGENTS: dict[str, tuple[Feedback, str]] = {
     "d-ei": ("decomposed", "ei"),
     "d-mpi": ("decomposed", "mpi"),
     "d-ts": ("decomposed", "ts"),
+    "auto": ("decomposed", "ucb"),
 }
 """Feedback, and acquisition by its name in `optimizer.acquisition.names`."""
+
+AUTO = {"scale_down": 25.0}
+"""In what "auto" differs from "d-gpucb": chosen on problems on which it is not judged, see docs/agents.md."""
 
 BASELINES = {
     "random": "uniformly random policies",
@@ -50,7 +54,8 @@ def make_agent(
     Parameters
     ----------
     name : str
-        One of `agent_names()`: "d-gpucb", "d-ei", "d-mpi", "d-ts" (decomposed feedback), "gp-ucb", "ei",
+        One of `agent_names()`: "auto" (what to take without a reason for another: "d-gpucb" with the settings
+        `AUTO`), "d-gpucb", "d-ei", "d-mpi", "d-ts" (decomposed feedback), "gp-ucb", "ei",
         "mpi" (aggregate), "random", "uniform", "current", or one that others bring (`register_agent`).
     space : SearchSpace
         Where policies come from.
@@ -69,6 +74,8 @@ def make_agent(
     TypeError
         If a setting is unknown.
     """
+    if settings is None and name == "auto":
+        changes = AUTO | changes
     settings = replace(settings or AgentSettings(), **changes)
     through = make_propagation(settings.propagation, composition.groups, settings.seed)
     if name in GP_AGENTS:

@@ -25,6 +25,8 @@ from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.propagation import credible_interval, standard_normal_points
 from optimizer.posterior.cholesky import safe_cholesky
+from optimizer.posterior.decomposed_gp import DecomposedGP
+from optimizer.posterior.gaussian_process import GaussianProcess
 from optimizer.posterior.inputs import prior_mean_at, stated_or_own, with_least
 
 SURE = 0.75
@@ -63,7 +65,7 @@ def recommended(belief: Belief, time: float | None, search: Search) -> Any:
     tried = tried[search.space.contains(tried)] if len(tried) else tried
     if not len(tried):
         return best_predicted(search)
-    model, works = belief.at(time), None if time is not None else belief.caution(None, RECOMMENDED)
+    model, works = search.model, None if time is not None else belief.caution(None, RECOMMENDED)
     means = np.nan_to_num(posterior_means(model, tried), nan=-np.inf)
     if works is not None:
         probability = works.feasibility.probability(tried)
@@ -145,7 +147,7 @@ def least_broken(search: Search, policies: Policies) -> Any:
 
 def preferred(model: Any, found: Any, leader: Any) -> Any:
     """Of the best predicted policy and the best tried one, the former only where it is as good a choice."""
-    if probably_better(model, found, leader) >= SURE or no_riskier(model, found, leader):
+    if no_riskier(model, found, leader) or probably_better(model, found, leader) >= SURE:
         return found
     return leader
 
@@ -160,23 +162,13 @@ def no_riskier(model: Any, policy: Any, other: Any) -> bool:
 
 
 def probably_better(model: Any, policy: Any, other: Any) -> float:
-    """The probability that a policy's signed objective is higher than another's, by their joint posterior.
-
-    Their covariance is read from a copy of the posterior to which an observation of the other is added: it
-    moves the mean here by covariance times surprise over variance.
-    """
+    """The probability that a policy's signed objective is higher than another's, by their joint posterior."""
     at, against = np.asarray([policy]), np.asarray([other])
     if np.array_equal(at, against):
         return 0.0
     (mean, variance), (mean_other, variance_other) = (model.predict_groups(x) for x in (at, against))
     bound = np.sqrt(variance * variance_other)
-    if getattr(model, "nbytes", 0) > HEAVY:
-        covariance = -bound
-    else:
-        deviation = np.sqrt(variance_other)
-        told = copy.deepcopy(model)
-        told.observe(against, mean_other + deviation, np.maximum(variance_other, 1e-300))
-        covariance = np.clip(2 * deviation * (told.predict_groups(at)[0] - mean), -bound, bound)
+    covariance = np.clip(_covariances(model, at, against, bound), -bound, bound)
     composition: BaseComposition = model.composition
     if isinstance(composition, Composition):
         here, there = composition.weights(at), composition.weights(against)
@@ -194,10 +186,38 @@ def probably_better(model: Any, policy: Any, other: Any) -> float:
     return float(np.mean(values > others))
 
 
+def _covariances(model: Any, at: Policies, against: Policies, bound: Array) -> Array:
+    """Posterior covariances of the groups (1, J) between two policies, no further from 0 than `bound`.
+
+    Of what is no single process they are read from a copy of the posterior to which an observation of the
+    other policy is added: it moves the mean here by covariance times surprise over variance.
+    """
+    if isinstance(model, DecomposedGP):
+        single = [group for group in model.groups if isinstance(group, GaussianProcess)]
+        if len(single) == len(model.groups):
+            pair = model.features(np.concatenate([at, against]))
+            return np.array([[group.predict_covariance(pair)[1][0, 1] for group in single]])
+    if getattr(model, "nbytes", 0) > HEAVY:
+        return -bound
+    (mean, _), (other, variance) = model.predict_groups(at), model.predict_groups(against)
+    deviation = np.sqrt(variance)
+    told = copy.deepcopy(model)
+    told.observe(against, other + deviation, np.maximum(variance, 1e-300))
+    return np.asarray(2 * deviation * (told.predict_groups(at)[0] - mean))
+
+
 def contradicted(belief: Belief) -> bool:
-    """Whether leave-one-out errors, in their standard deviations, are above `CONTRADICTED` in the mean."""
+    """Whether leave-one-out errors, in their standard deviations, are above `CONTRADICTED` in the mean.
+
+    It is remembered for as long as nothing is told or learned: no question changes it.
+    """
+    told, known = len(belief.history.Y), belief.checked
+    if known is not None and known[0] == told and known[1] is belief.prior:
+        return known[2]
     errors = np.concatenate([*left_out_errors(belief), np.empty(0)])
-    return bool(len(errors) and np.sqrt(np.mean(errors**2)) > CONTRADICTED)
+    found = bool(len(errors) and np.sqrt(np.mean(errors**2)) > CONTRADICTED)
+    belief.checked = told, belief.prior, found
+    return found
 
 
 def left_out_errors(belief: Belief) -> list[Array]:

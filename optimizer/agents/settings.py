@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
 from optimizer.arrays import Array, Rows
+from optimizer.composition.linear import BaseComposition
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import PropagationName
 from optimizer.posterior.solved_rows import RowStorage
@@ -54,6 +55,10 @@ class AgentSettings:
         told their values beside the objective, and models each.
     limit_probability : float, default 0.95
         The probability of keeping all of them from which a policy is recommended.
+    objectives : sequence of BaseComposition, optional
+        Two or more, where there is no one objective: agents explore their frontier, each round by another
+        weighing of them. The first is what the agent reports of, its `composition`. An agent with aggregate
+        feedback is told their values in this order, and models each.
     within : SearchSpace, optional
         The part of the space, with the same entries, in which policies are looked for; what is told may lie
         outside it. The whole space unless given.
@@ -78,6 +83,7 @@ class AgentSettings:
     outcome_range: Array | None = None
     limits: OutcomeLimits | None = None
     limit_probability: float = 0.95
+    objectives: Sequence[BaseComposition] = ()
     within: SearchSpace | None = None
     blocks: Sequence[tuple[Rows, float]] | None = None
     storage: RowStorage | None = None

@@ -89,10 +89,11 @@ class OutcomeLimits:
             if self.functions[k] is None and not row.any():
                 raise ValueError(f"{self.names[k]} is of no group")
 
-    def of_values(self) -> "OutcomeLimits":
-        """The same limits for whoever is told an objective, and beside it the K values."""
+    def of_values(self, objectives: int = 1) -> "OutcomeLimits":
+        """The same limits for whoever is told so many objectives, and beside them the K values."""
         K = len(self)
-        return OutcomeLimits(np.eye(K, K + 1, k=1), self.low, self.high, names=self.names)
+        rows = np.eye(K, K + objectives, k=objectives)
+        return OutcomeLimits(rows, self.low, self.high, names=self.names)
 
     def __len__(self) -> int:
         """K."""

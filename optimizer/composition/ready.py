@@ -98,6 +98,32 @@ class WorstGroup(ReadyComposition):
 
 
 @dataclass(frozen=True)
+class OneGroup(ReadyComposition):
+    """The outcome of one group.
+
+    Parameters
+    ----------
+    group : int
+        Which.
+    """
+
+    group: int = 0
+    name = "group"
+
+    def __call__(self, outcomes: Array) -> Array:
+        """Its outcome."""
+        return np.array(outcomes[..., self.group])
+
+    def slopes(self, outcomes: Array) -> Array:
+        """1 of the group, 0 of all others."""
+        return _one_hot(np.full(outcomes.shape[:-1], self.group), outcomes.shape)
+
+    def moments(self, means: Array, variances: Array) -> Moments:
+        """Its own."""
+        return Moments(means[:, self.group], variances[:, self.group])
+
+
+@dataclass(frozen=True)
 class GroupGap(ReadyComposition):
     """The difference between the largest and the smallest outcome, which is to be small."""
 

@@ -205,40 +205,86 @@ class DecomposedGP:
         for j, mean in enumerate(self.prior_means):
             if callable(mean):
                 mean_gradients[:, j] += jacobian(mean, X)
-        prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
         return GroupGradients(
-            np.stack([part.mean for part in parts], axis=1) + prior,
+            np.stack([part.mean for part in parts], axis=1) + self._prior(X),
             np.stack([part.variance for part in parts], axis=1),
             mean_gradients,
             variance_gradients,
         )
 
-    def _linear_gradients(self, composition: Composition, X: Array) -> tuple[Moments, Moments]:
-        """Moments of the objective, and their gradients (n, d).
+    def mean_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Posterior mean of the signed linear objective at policies (n, d), and its gradient (n, d).
 
-        The weights go inside the sums over groups, so that features are differentiated once.
+        Without variances, O(T n) a group: what a search for the best mean needs, and no more.
         """
-        sign, weights = composition.sign, composition.weights(X)
+        composition = self.composition
+        assert isinstance(composition, Composition)
         features = self.features(X)
-        parts = [group.predict_with_gradients(features) for group in self.groups]
-        prior = np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
-        means = np.stack([part.mean for part in parts], axis=1) + prior
-        variances = np.stack([part.variance for part in parts], axis=1)
-        mean_slope, variance_slope = np.zeros((2, *features.shape))
-        for j, part in enumerate(parts):
-            mean_slope += weights[:, [j]] * part.mean_gradient
-            variance_slope += weights[:, [j]] ** 2 * part.variance_gradient
+        parts = [group.predict_mean_with_gradient(features) for group in self.groups]
+        means = np.stack([mean for mean, _ in parts], axis=1) + self._prior(X)
+        inner = None if self.embed is None else jacobian(self.embed, X)
+        slope = self._mean_slope(composition, X, means, [gradient for _, gradient in parts], inner)
+        return composition.compose(means, X), composition.sign * slope
+
+    def group_means_with_gradients(self, X: Array) -> tuple[Array, Array]:
+        """Posterior means of the groups at policies (n, d), (n, J), with their gradients (n, J, d)."""
+        features = self.features(X)
+        parts = [group.predict_mean_with_gradient(features) for group in self.groups]
+        means = np.stack([mean for mean, _ in parts], axis=1) + self._prior(X)
+        gradients = np.stack([gradient for _, gradient in parts], axis=1)
         if self.embed is not None:
-            inner = jacobian(self.embed, X)
-            mean_slope = np.einsum("ndp,np->nd", inner, mean_slope)
-            variance_slope = np.einsum("ndp,np->nd", inner, variance_slope)
+            gradients = np.einsum("ndp,njp->njd", jacobian(self.embed, X), gradients)
         for j, mean in enumerate(self.prior_means):
             if callable(mean):
-                mean_slope = mean_slope + weights[:, [j]] * jacobian(mean, X)
+                gradients[:, j] += jacobian(mean, X)
+        return means, gradients
+
+    def _prior(self, X: Array) -> Array:
+        """Prior means of the groups (n, J)."""
+        return np.stack([prior_mean_at(mean, X) for mean in self.prior_means], axis=1)
+
+    def _mean_slope(
+        self,
+        composition: Composition,
+        X: Array,
+        means: Array,
+        gradients: Sequence[Array],
+        inner: Array | None,
+    ) -> Array:
+        """Gradient (n, d) of the unsigned objective's mean, of gradients (n, p) of the groups' in features.
+
+        The weights go inside the sums over groups, so that features are differentiated once, into `inner`.
+        """
+        weights = composition.weights(X)
+        slope = np.zeros(gradients[0].shape)
+        for j, gradient in enumerate(gradients):
+            slope += weights[:, [j]] * gradient
+        if inner is not None:
+            slope = np.einsum("ndp,np->nd", inner, slope)
+        for j, mean in enumerate(self.prior_means):
+            if callable(mean):
+                slope = slope + weights[:, [j]] * jacobian(mean, X)
+        if composition.constant_weights is None:
+            slope = slope + np.einsum("ndj,nj->nd", jacobian(composition.weights, X), means)
+        if composition.offset_varies:
+            slope = slope + jacobian(composition.offset, X)
+        return slope
+
+    def _linear_gradients(self, composition: Composition, X: Array) -> tuple[Moments, Moments]:
+        """Moments of the objective, and their gradients (n, d)."""
+        weights, features = composition.weights(X), self.features(X)
+        parts = [group.predict_with_gradients(features) for group in self.groups]
+        means = np.stack([part.mean for part in parts], axis=1) + self._prior(X)
+        variances = np.stack([part.variance for part in parts], axis=1)
+        inner = None if self.embed is None else jacobian(self.embed, X)
+        mean_slope = self._mean_slope(composition, X, means, [part.mean_gradient for part in parts], inner)
+        variance_slope = np.zeros(features.shape)
+        for j, part in enumerate(parts):
+            variance_slope += weights[:, [j]] ** 2 * part.variance_gradient
+        if inner is not None:
+            variance_slope = np.einsum("ndp,np->nd", inner, variance_slope)
         if composition.constant_weights is None:
             slopes = jacobian(composition.weights, X)
-            mean_slope = mean_slope + np.einsum("ndj,nj->nd", slopes, means)
             variance_slope = variance_slope + 2 * np.einsum("ndj,nj->nd", slopes, weights * variances)
-        if composition.offset_varies:
-            mean_slope = mean_slope + jacobian(composition.offset, X)
-        return composition.moments(means, variances, X), Moments(sign * mean_slope, variance_slope)
+        moments = composition.moments(means, variances, X)
+        return moments, Moments(composition.sign * mean_slope, variance_slope)

@@ -200,6 +200,15 @@ class GaussianProcess:
             mean = mean + prepared.kernel.value(X) @ prepared.alpha
         return mean
 
+    def predict_mean_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """The same with its gradient (n, p) in the features; the prior mean's own is left out."""
+        mean = self.mean_prior(X)
+        if not len(self):
+            return mean, np.zeros_like(X)
+        prepared = self._prepare()
+        K, pullback = prepared.kernel.value_and_pullback(X)
+        return mean + K @ prepared.alpha, pullback(np.broadcast_to(prepared.alpha, K.shape))
+
     def predict_covariance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean (n,) and covariance (n, n) at points (n, p)."""
         X = self._as_points(X)

@@ -128,6 +128,16 @@ class ProcessMixture:
             mean[some] = self.weights @ means
         return mean
 
+    def predict_mean_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """The same with its gradient (n, p) in the features."""
+        if not len(self):
+            return np.zeros(len(X)), np.zeros(X.shape)
+        K, pullback = self._kernel().value_and_pullback(X)
+        by_mean = self.weights[:, None, None] * self._alpha[:, None, :]
+        return np.einsum("smt,smt->m", K, np.broadcast_to(by_mean, K.shape)), pullback(
+            np.broadcast_to(by_mean, K.shape)
+        )
+
     def predict_with_gradients(self, X: Array) -> Gradients:
         """The same with gradients in the features.
 

@@ -143,16 +143,17 @@ def what_if(
 def frontier(
     study: StudyFile,
     between: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
             help="total (the study's objective), a group, worst-group, group-gap, cvar:0.5 or count:0.05.",
+            show_default="the study's own objectives, where it has several",
         ),
-    ],
+    ] = None,
     others: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option("--and", metavar="NAME", help="Another objective; a third one may follow."),
-    ],
+    ] = None,
     weights: Weights = None,
     limits: LimitsAsked = None,
     limit_probability: LimitProbability = None,
@@ -187,7 +188,7 @@ def frontier(
     with _counted("tracing the frontier", quiet) as seen:
         found = trace(
             study,
-            [between, *others],
+            [*([between] if between else ()), *(others or ())],
             question,
             agent=agent,
             trial=trial,

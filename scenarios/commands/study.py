@@ -41,6 +41,10 @@ def show(study: StudyFile, debug: Debug = False) -> None:
             for key in ("repaired",)
             if key in found.meta
         ],
+        *[
+            f"auto        {label} is d-gpucb with scale_down {settings['scale_down']:g}"
+            for label, settings in found.meta.get("auto", {}).items()
+        ],
         *[f"accepted    {change}" for run in found.runs for change in run["accepted"]],
         f"rounds      {len(frame)} of {scenario.rounds * scenario.trials * len(scenario.agents)} stored, "
         f"{len(found.failures)} failed",
@@ -133,20 +137,32 @@ def plot(
         ),
     ] = None,
     bound: Bound = False,
+    info: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Draw only this: an entry of what steps say besides, such as infected, by policy.",
+        ),
+    ] = None,
     force: Force = False,
     debug: Debug = False,
 ) -> None:
     """Draw a study: cumulative regret, average regret, recommended policy, each as PNG and SVG.
 
+    Where rounds keep curves, such as those of an epidemic, they are drawn for the first policy, the best, and
+    today's where somebody tried it.
+
     For example:
 
       policyloop plot flu.study.sqlite --out figures
+
+      policyloop plot flu.study.sqlite --info infected
     """
     from scenarios.figures import plot
 
     found = _open(study)
     folder = out if out is not None else study.with_name(f"{_stem(study)}-figures")
-    for path in plot.plot(found, folder, force=force, bound=bound):
+    for path in plot.plot(found, folder, force=force, bound=bound, info=info):
         say(path)
 
 

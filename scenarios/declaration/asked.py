@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bridges.reframed import ReframedEnvironment, Reweighing
-from optimizer.composition.ready import READY, ReadyComposition, ready
+from optimizer.composition.ready import READY, OneGroup, ReadyComposition, ready
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.declaration.schema import LimitSpec, Scenario
 from scenarios.errors import UserError
@@ -17,7 +17,8 @@ from simulators.contract.environment import Environment
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.targets import is_target, load_target
 
-WEIGHTED_SUM = "weighted-sum"
+WEIGHTED_SUM, TOTAL = "weighted-sum", "total"
+"""The environment's own objective: by its name where one is asked for, and where it stands beside others."""
 OPTION = {"cvar": "level", "count": "threshold"}
 """What the number after an objective's name is, as in `cvar:0.5`."""
 
@@ -30,30 +31,34 @@ def is_ready(text: str) -> bool:
 
 
 def objective(
-    text: str, sense: Literal["minimize", "maximize"], group_units: Sequence[str]
+    text: str, sense: Literal["minimize", "maximize"], group_units: Sequence[str], groups: Sequence[str] = ()
 ) -> ReadyComposition | Function | None:
     """What an objective's name means; None for the weighted sum.
 
     Parameters
     ----------
     text : str
-        "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or FILE.py:g, a function
-        from outcomes (..., J) and policies (..., d) to values (...,).
+        "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", a group, or FILE.py:g, a
+        function from outcomes (..., J) and policies (..., d) to values (...,).
     sense : {"minimize", "maximize"}
         What is to be done with the groups' outcomes.
     group_units : sequence of J str
+    groups : sequence of J str, optional
+        Names that stand for a group by itself.
 
     Raises
     ------
     UserError
         It is none of them, or compares groups of different units.
     """
+    if group := group_named(text, groups):
+        return OneGroup(sense, list(groups).index(group))
     name, _, option = text.partition(":")
     if text in ("", WEIGHTED_SUM):
         return None
     if name not in READY:
         if not is_target(text):
-            known = unknown_name("objective", name, [WEIGHTED_SUM, *READY])
+            known = unknown_name("objective", name, [WEIGHTED_SUM, *READY, *groups])
             raise UserError(f"objective {text!r}: {known}, or FILE.py:g")
         return function("objective", text)
     if len(set(group_units)) > 1:
@@ -70,6 +75,24 @@ def objective(
         return ready(name, sense, **({wanted: number(f"objective {text!r}", option)} if wanted else {}))
     except ValueError as error:
         raise UserError(f"objective {text!r}: {error}") from error
+
+
+def group_named(text: str, groups: Sequence[str]) -> str:
+    """The group that a text names, plain or in quotation marks; "" if it names none.
+
+    UserError where a plain name is that of an objective as well.
+    """
+    bare = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else ""
+    if bare in groups:
+        return bare
+    if text not in groups:
+        return ""
+    if text == TOTAL or is_ready(text):
+        raise UserError(
+            f"{text!r} is the name of a group and of an objective; write '\"{text}\"', in quotation marks, "
+            "for the group, and give the group another name to ask for the objective"
+        )
+    return text
 
 
 def function(what: str, target: str) -> Function:
@@ -94,8 +117,10 @@ def number(what: str, text: str) -> float:
     return value
 
 
-def unit_of(text: str, group_units: Sequence[str]) -> str | None:
+def unit_of(text: str, group_units: Sequence[str], groups: Sequence[str] = ()) -> str | None:
     """The unit of an objective; None where it is that of the weighted sum."""
+    if group := group_named(text, groups):
+        return group_units[list(groups).index(group)]
     if text in ("", WEIGHTED_SUM):
         return None
     if text.partition(":")[0] == "count":
@@ -105,42 +130,83 @@ def unit_of(text: str, group_units: Sequence[str]) -> str | None:
 
 def asked(scenario: Scenario, environment: Environment) -> Environment:
     """The environment as the scenario asks of it; the same where it asks for nothing else."""
-    if not (scenario.objective or scenario.weights or scenario.limits):
+    if not (scenario.objective or scenario.objectives or scenario.weights or scenario.limits):
         return environment
     source, groups = scenario.source, environment.groups
     try:
-        other = objective(scenario.objective, environment.sense, environment.group_units)
-        limits = [limit_of(spec, groups) for spec in scenario.limits]
+        limits = [limit for spec in scenario.limits for limit in limits_of(spec, groups)]
     except UserError as error:
         raise UserError(f"{source}: {error}") from error
-    for name in scenario.weights:
+    weights: dict[str, float] = {}
+    for name, weight in scenario.weights.items():
+        for meant in in_members({name: weight}, groups):
+            weights |= meant
+    for name in weights:
         if name not in groups:
             raise UserError(f"{source}: weights: {unknown_name('group', name, groups)}")
+
+    def with_objective(text: str, *others: ReframedEnvironment) -> ReframedEnvironment:
+        units, names = environment.group_units, groups if scenario.objectives else ()
+        meant: Reweighing | ReadyComposition | Function | None = None
+        if group_named(text, names) or text not in ("", WEIGHTED_SUM, TOTAL):
+            meant, unit = objective(text, environment.sense, units, names), unit_of(text, units, names)
+        else:
+            meant, unit = _weights(weights, groups) if weights else None, None
+        return ReframedEnvironment(environment, objective=meant, limits=limits, unit=unit, objectives=others)
+
     try:
-        return ReframedEnvironment(
-            environment,
-            objective=_weights(scenario.weights, groups) if scenario.weights else other,
-            limits=limits,
-            unit=unit_of(scenario.objective, environment.group_units),
-        )
-    except ValueError as error:
-        raise UserError(f"{source}: {on_one_line(error)}") from error
+        if not scenario.objectives:
+            return with_objective(scenario.objective)
+        first, *others = [with_objective(text) for text in first_reported(scenario.objectives)]
+        return with_objective(first_reported(scenario.objectives)[0], first, *others)
+    except (ValueError, UserError) as error:
+        where = "objectives: " if scenario.objectives else ""
+        raise UserError(f"{source}: {where}{on_one_line(error)}") from error
+
+
+def first_reported(objectives: Sequence[str]) -> list[str]:
+    """Several objectives, the one that rounds report first: the total, if it is among them."""
+    return sorted(objectives, key=lambda text: text != TOTAL)
 
 
 def _weights(weights: Mapping[str, float], groups: Sequence[str]) -> Reweighing:
     return Reweighing(np.ones(len(groups)), np.array([weights.get(name, np.nan) for name in groups]))
 
 
-def limit_of(spec: LimitSpec, groups: Sequence[str]) -> Limit:
-    """A declared limit; UserError where it names an unknown group or no function."""
+def limits_of(spec: LimitSpec, groups: Sequence[str]) -> list[Limit]:
+    """What a declared limit means: one limit, or one for every member of an ensemble that has its groups.
+
+    UserError where it names an unknown group or no function.
+    """
     low = -math.inf if spec.at_least is None else spec.at_least
     high = math.inf if spec.at_most is None else spec.at_most
     try:
         if spec.function is not None:
             name = spec.function.rpartition(":")[2]
-            return Limit({}, low, high, function("limit", spec.function), name)
-        limit = Limit({spec.group: 1.0} if spec.group is not None else spec.weights, low, high)
-        limit.row(groups)
-        return limit
+            return [Limit({}, low, high, function("limit", spec.function), name)]
+        weights = {spec.group: 1.0} if spec.group is not None else spec.weights
+        found = [Limit(each, low, high) for each in in_members(weights, groups)]
+        for limit in found:
+            limit.row(groups)
+        return found
     except ValueError as error:
         raise UserError(on_one_line(error)) from error
+
+
+def in_members(weights: Mapping[str, float], groups: Sequence[str]) -> list[Mapping[str, float]]:
+    """Weights by group, of an ensemble's groups: where they name one for all members, those of each member.
+
+    Of the groups `r0=1.3: old` and `r0=1.5: old`, `old` means one and the other. As they are where a name is
+    a group already, or none of any member.
+    """
+    if any(name in groups for name in weights):
+        return [weights]
+    members = [
+        {group[: -len(name) - 2] for group in groups if group.endswith(f": {name}")} for name in weights
+    ]
+    shared = set.intersection(*members) if members else set()
+    order = dict.fromkeys(
+        group[: -len(name) - 2] for name in weights for group in groups if group.endswith(f": {name}")
+    )
+    found = [{f"{one}: {name}": w for name, w in weights.items()} for one in order if one in shared]
+    return [*found] or [weights]

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from policyloop.messages import did_you_mean
 from policyloop.plain_text import for_terminal
+from scenarios.declaration.environment_spec import EnvironmentSpec
 from scenarios.declaration.schema import (
     AgentSpec,
-    EnvironmentSpec,
     ExplorationSpec,
     MeanSpec,
     PriorSpec,

@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
-
-class Table(BaseModel):
-    """A table of a scenario file: strict types, no unknown keys, never changed."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-def plain_options(options: dict[str, Any]) -> dict[str, Any]:
-    """A simulator's options as they are; ValueError, with the key, for what a study file cannot store."""
-    for key, value in _entries("", options):
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            accepted = "only text, finite numbers, true, false, lists and tables"
-            raise ValueError(f"{accepted}; {key} is {value}") from error
-    return options
-
-
-def _entries(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """All that a value holds, each by its dotted key."""
-    if isinstance(value, Mapping):
-        for name, below in value.items():
-            yield from _entries(f"{key}.{name}" if key else str(name), below)
-    elif isinstance(value, list | tuple):
-        for index, below in enumerate(value):
-            yield from _entries(f"{key}[{index}]", below)
-    else:
-        yield key, value
-
+from scenarios.declaration.environment_spec import EnvironmentSpec
+from scenarios.declaration.several import refuse_several
+from scenarios.declaration.table import Table, plain_options
 
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False, description="a finite number")]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
@@ -145,42 +110,6 @@ def _beta(value: object) -> object:
 Beta = Annotated[float | Literal["auto"], BeforeValidator(_beta)]
 
 
-class EnvironmentSpec(Table):
-    """The `[environment]` table: which simulator, and its options.
-
-    Attributes
-    ----------
-    name : str
-        A name of `simulators.names()`, or `package.module:Class` or `folder/file.py:Class`.
-    options : dict
-        Passed to `simulators.make`, which checks them.
-    new_world_each_trial : bool, default False
-        Draw a new world (`seed=`) for each trial instead of the same world for all.
-    needs_data : str, default ""
-        What the file is that the option `data` has to name, where the scenario cannot name it itself.
-    step_seconds : float, optional
-        Time limit of a step. A step that passes it is stopped, and its round has failed.
-    step_megabytes : int, optional
-        Memory limit of a step, in MiB. With either limit steps run in child processes.
-    """
-
-    name: str = Field(description="the name of an environment")
-    options: dict[str, Any] = Field(default_factory=dict, description="a table of options")
-    new_world_each_trial: bool = Field(default=False, description="true or false")
-    needs_data: str = Field(default="", description="a line of text: what the file of --data is")
-    step_seconds: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, description="a number of seconds above 0"
-    )
-    step_megabytes: int | None = Field(default=None, ge=1, description="a whole number of MiB, 1 or more")
-
-    @property
-    def limited(self) -> bool:
-        """Whether steps have a limit, and so run in child processes."""
-        return self.step_seconds is not None or self.step_megabytes is not None
-
-    _plain = field_validator("options")(plain_options)
-
-
 class ExplorationSpec(Table):
     """The `[exploration]` table: the schedule of beta_t, and how a posterior passes through a general g.
 
@@ -213,7 +142,8 @@ class AgentSpec(Table):
     label : str
         The name in tables and figures, unique in the scenario; default the agent's name, or its class's.
     delta, scale_down, beta, propagation, kernel
-        As in `[exploration]` and `[prior]`, for this agent alone.
+        As in `[exploration]` and `[prior]`, for this agent alone. The agent "auto" has a `scale_down` of its
+        own unless it is given here.
     """
 
     name: str = Field(description="the name of an agent")
@@ -293,6 +223,9 @@ class Scenario(Table):
     objective : str, default ""
         In place of the environment's: "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
         FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
+    objectives : list of str, default []
+        Two or three, in place of one: "total" (the environment's objective), a group, or one of those above
+        but code. Agents explore the frontier between them.
     weights : table, default {}
         Weights of groups in the weighted sum, in place of the environment's.
     limits : list of LimitSpec
@@ -322,6 +255,9 @@ class Scenario(Table):
     keep_info: bool = Field(default=True, description="true or false")
     stop_at_failure: bool = Field(default=False, description="true or false")
     objective: str = Field(default="", description="the name of an objective, or FILE.py:g")
+    objectives: list[str] = Field(
+        default_factory=list, description="a list of two or three different objectives by name"
+    )
     weights: dict[str, Weight] = Field(
         default_factory=dict, description="a table of finite numbers, 0 or more, by group"
     )
@@ -352,6 +288,8 @@ class Scenario(Table):
     def _together(self) -> Self:
         if self.weights and self.objective not in ("", "weighted-sum"):
             raise ValueError("weights are of the weighted sum, and not of another objective")
+        if self.objectives:
+            refuse_several(self)
         if self.limits and self.confirm:
             raise ValueError("confirm does not go with limits: leaders are compared by the objective alone")
         if self.continue_from and self.confirm:
@@ -388,6 +326,8 @@ class Scenario(Table):
         raise KeyError(label)
 
     def exploration_of(self, agent: AgentSpec) -> ExplorationSpec:
-        """`[exploration]`, as an entry of `agents` changes it."""
+        """`[exploration]`, as an entry of `agents` changes it; "auto" has settings of its own before that."""
+        from optimizer.agents.names import AUTO
+
         changes = agent.model_dump(include=set(ExplorationSpec.model_fields), exclude_none=True)
-        return self.exploration.model_copy(update=changes)
+        return self.exploration.model_copy(update=(AUTO if agent.name == "auto" else {}) | changes)

@@ -14,6 +14,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from policyloop.plain_text import for_figure
 from scenarios.errors import UserError
 from scenarios.figures.drawing import FORMATS, STYLE, new_figure, save_as
+from scenarios.numbers import significant
 from simulators.country import Country
 
 _LONGEST = 24  # characters of a label
@@ -56,7 +57,15 @@ def country_figure(country: Country) -> Figure:
         bright = country.contacts > 0.6 * country.contacts.max()
         for i, j in np.ndindex(J, J):
             ink = "black" if bright[i, j] else "white"
-            left.text(j, i, f"{country.contacts[i, j]:.2g}", ha="center", va="center", color=ink, fontsize=8)
+            left.text(
+                j,
+                i,
+                significant(float(country.contacts[i, j]), 2),
+                ha="center",
+                va="center",
+                color=ink,
+                fontsize=8,
+            )
     figure.colorbar(image, ax=left, shrink=0.85, label="contacts a day")
     right.barh(np.arange(J), country.persons, color="#0072B2", height=0.85)
     right.set_yticks(shown, [names[j] for j in shown], fontsize=8)

@@ -66,6 +66,7 @@ LineStyle = str | tuple[int, tuple[int, ...]]
 # Okabe and Ito's palette, which colour-blind readers can tell apart; line styles tell it in print.
 _STYLES: dict[str, tuple[str, LineStyle]] = {
     "d-gpucb": ("#0072B2", "-"),
+    "auto": ("#56B4E9", "-"),
     "gp-ucb": ("#D55E00", "--"),
     "ei": ("#009E73", "-."),
     "mpi": ("#CC79A7", ":"),
@@ -76,8 +77,8 @@ _STYLES: dict[str, tuple[str, LineStyle]] = {
     "random": ("#B8860B", (0, (3, 1, 1, 1))),
 }
 _OTHERS: tuple[tuple[str, LineStyle], ...] = (
-    ("#56B4E9", "-"),
     ("#E69F00", "--"),
+    ("#A0522D", "-"),
     ("#8B4513", "-."),
     ("#4B0082", ":"),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from policyloop.plain_text import for_figure
@@ -17,41 +18,46 @@ _FRONTIER, _SIMULATED, _KNEE = "#0072B2", "#7F7F7F", "#D55E00"
 
 
 def draw(frontier: Frontier, path: Path) -> list[Path]:
-    """Draw a frontier, in a panel for every pair of its objectives."""
+    """Draw a frontier, and write it."""
+    with matplotlib.rc_context(STYLE):
+        return save(frontier_figure(frontier), path)
+
+
+def frontier_figure(frontier: Frontier) -> Figure:
+    """A panel for every pair of a frontier's objectives."""
     pairs = list(itertools.combinations(range(len(frontier.objectives)), 2))
     leading = [one for one in frontier.points if one.on_frontier]
     others = [one for one in frontier.points if not one.on_frontier]
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(4.6 * len(pairs), 3.8)
-        for place, (a, b) in enumerate(pairs):
-            axes = figure.add_subplot(1, len(pairs), place + 1)
-            x, y = _values(leading, frontier, a), _values(leading, frontier, b)
-            errors = {"xerr": np.abs(x[1:] - x[0]), "yerr": np.abs(y[1:] - y[0])}
-            style = "o-" if len(pairs) == 1 else "o"
-            axes.errorbar(
-                x[0],
-                y[0],
-                **errors,
-                fmt=style,
-                color=_FRONTIER,
-                markersize=4,
-                elinewidth=0.7,
-                label="frontier",
-            )
-            if others:
-                seen_x, seen_y = _values(others, frontier, a)[0], _values(others, frontier, b)[0]
-                axes.scatter(seen_x, seen_y, color=_SIMULATED, s=10, label="other policies simulated")
-            for one in leading:
-                if one.knee:
-                    at_x, at_y = (_values([one], frontier, k)[0] for k in (a, b))
-                    axes.scatter(at_x, at_y, color=_KNEE, marker="D", s=50, zorder=3, label="knee")
-            axes.set_xlim(_around(x))
-            axes.set_ylim(_around(y))
-            axes.set_xlabel(_label(frontier, a))
-            axes.set_ylabel(_label(frontier, b))
-            if place == 0:
-                axes.legend()
-        return save(figure, path)
+    figure = new_figure(4.6 * len(pairs), 3.8)
+    for place, (a, b) in enumerate(pairs):
+        axes = figure.add_subplot(1, len(pairs), place + 1)
+        x, y = _values(leading, frontier, a), _values(leading, frontier, b)
+        errors = {"xerr": np.abs(x[1:] - x[0]), "yerr": np.abs(y[1:] - y[0])}
+        style = "o-" if len(pairs) == 1 else "o"
+        axes.errorbar(
+            x[0],
+            y[0],
+            **errors,
+            fmt=style,
+            color=_FRONTIER,
+            markersize=4,
+            elinewidth=0.7,
+            label="frontier",
+        )
+        if others:
+            seen_x, seen_y = _values(others, frontier, a)[0], _values(others, frontier, b)[0]
+            axes.scatter(seen_x, seen_y, color=_SIMULATED, s=10, label="other policies simulated")
+        for one in leading:
+            if one.knee:
+                at_x, at_y = (_values([one], frontier, k)[0] for k in (a, b))
+                axes.scatter(at_x, at_y, color=_KNEE, marker="D", s=50, zorder=3, label="knee")
+        axes.set_xlim(_around(x))
+        axes.set_ylim(_around(y))
+        axes.set_xlabel(_label(frontier, a))
+        axes.set_ylabel(_label(frontier, b))
+        if place == 0:
+            axes.legend()
+    return figure
 
 
 def _values(

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from scenarios.declaration.code import is_own
 from scenarios.errors import UserError
+from scenarios.figures.curves import curve_figures
 from scenarios.figures.drawing import FORMATS, STYLE, Bounds, save
 from scenarios.figures.policies import policy_figure
 from scenarios.figures.regret import regret_figure
@@ -19,7 +20,9 @@ from scenarios.results.bounds import study_bounds
 from scenarios.study.study import Study, check_target
 
 
-def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool = False) -> list[Path]:
+def plot(
+    study: Study, folder: str | Path, *, force: bool = False, bound: bool = False, info: str | None = None
+) -> list[Path]:
     """Draw a study's figures.
 
     Parameters
@@ -31,14 +34,16 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
         Replace figures that exist.
     bound : bool, default False
         Draw the theory's bounds over the cumulative regret.
+    info : str, optional
+        Draw only the curves of this entry of what steps say besides (`Outcomes.info`).
 
     Returns
     -------
     list of Path
         `cumulative_regret`, `average_regret` (`.._objective` where regret is unknown) and
         `recommended_policy`, or `map` where policies are places, besides `epidemic_curve`, `attack_rate` and
-        `town` where rounds are seasons among persons, each as `.png` and `.svg`; a figure for which the study
-        holds nothing yet is left out.
+        `town` where rounds are seasons among persons, and `curves_NAME` where rounds keep some, each as
+        `.png` and `.svg`; a figure for which the study holds nothing yet is left out.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def plot(study: Study, folder: str | Path, *, force: bool = False, bound: bool =
     bounds: Bounds = study_bounds(study) if bound else {}
     target = Path(folder)
     with matplotlib.rc_context(STYLE):
-        drawn = _draw(study, bounds)
+        drawn = _draw(study, bounds) if info is None else curve_figures(study, info)
         if not drawn:
             raise UserError(f"{study.path}: holds no complete round yet, there is nothing to draw")
         paths = {name: [target / f"{name}.{kind}" for kind in FORMATS] for name in drawn}
@@ -83,4 +88,4 @@ def _draw(study: Study, bounds: Bounds) -> dict[str, Figure]:
         drawn["recommended_policy"] = figure
     if own and has_seasons(study):
         drawn |= season_figures(study)
-    return drawn
+    return drawn | curve_figures(study)

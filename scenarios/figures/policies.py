@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import columns, looks, new_figure
 from scenarios.results.statistics import complete_advice, typical_advice
+from scenarios.study.levers import shown
 from scenarios.study.records import Advice, Facts
 from scenarios.study.study import Study
 from simulators.contract.levers import OneOf, Whole
 
 _OPTIMUM: Any = {"color": "white", "edgecolor": "black", "hatch": "///", "linewidth": 0.8}
+_MIDDLE: Any = {"ha": "center", "va": "bottom"}
 _GROUP = 0.84  # of the space of an entry, what its bars fill
 _LONGEST = 24  # characters of a name below an axis
 _ROW = 10  # places that a row of panels has room for
@@ -127,8 +129,11 @@ def _draw(
         trials = np.array([one.policy for one in complete_advice(study, label)])[:, panel.entries]
         height = _shares(trials[:, 0], panel) if panel.names else np.array(typical.policy)[panel.entries]
         axes.bar(middle, height, width * 0.92, color=looks(study)[label][0], label=for_figure(label))
+        tops = height
         if not panel.names:  # a bar of height zero is seen by its dots alone
             axes.plot(middle, trials.T, "o", markersize=3, markerfacecolor="white", markeredgecolor="black")
+            tops = np.maximum(height, trials.max(axis=0))
+        _say_values(axes, middle, tops, height, panel)
     facts = study.environment
     unit = f" ({for_figure(panel.unit)})" if panel.unit else ""
     labels = [for_figure(name, _LONGEST) for name in panel.names or [facts.labels[i] for i in panel.entries]]
@@ -137,13 +142,24 @@ def _draw(
     if panel.names:
         axes.set_xlabel(f"recommended {for_figure(facts.labels[panel.entries[0]])}{unit}")
         axes.set_ylabel("share of trials")
-        axes.set_ylim(0, 1.02)
+        axes.set_ylim(0, 1.18)
+        axes.set_yticks(np.arange(0, 1.1, 0.2))
         axes.yaxis.set_major_formatter(PercentFormatter(1))
     else:
         axes.set_ylabel(f"{'recommended policy' if alone else 'recommended'}{unit}")
         if panel.whole:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="x", visible=False)
+
+
+def _say_values(axes: Axes, middle: Any, tops: Any, values: Any, panel: _Panel) -> None:
+    """Write every bar's value above it and its dots: a bar of height zero is seen, too."""
+    for x, top, value in zip(middle, tops, values, strict=True):
+        text = f"{value:.0%}" if panel.names else shown(round(value) if panel.whole else float(value))
+        axes.annotate(
+            text, (x, max(top, 0.0)), (0, 4), textcoords="offset points", rotation=90, fontsize=7, **_MIDDLE
+        )
+    axes.margins(y=0.18)
 
 
 def _shares(chosen: Any, panel: _Panel) -> NDArray[np.float64]:

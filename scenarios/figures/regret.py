@@ -12,9 +12,12 @@ from scenarios.results.intervals import FEWEST
 from scenarios.results.statistics import curves
 from scenarios.study.study import Study
 
+FLAT = 6.0
+"""How many times the best agent's regret the worst one's is where a linear axis presses the best flat."""
+
 
 def regret_figure(
-    study: Study, measure: str, average: bool, bounds: Bounds | None = None, *, log: bool = False
+    study: Study, measure: str, average: bool, bounds: Bounds | None = None, *, log: bool | None = None
 ) -> Figure | None:
     """Draw the mean over trials with its 95 % band, round by round (the paper's figures 3 and 4).
 
@@ -29,8 +32,8 @@ def regret_figure(
     bounds : mapping, optional
         By agent, what the theory says that its cumulative regret stays below, (T,). Bounds are loose: the
         axis is logarithmic then.
-    log : bool, default False
-        A logarithmic axis in any case.
+    log : bool, optional
+        Whether the axis is logarithmic; left out, it is where one agent's regret would press all others flat.
     """
     found = curves(study, measure, average)
     if not found:
@@ -67,8 +70,14 @@ def regret_figure(
             linestyle=(0, (1, 2)),
             label=f"bound of {for_figure(label)}",
         )
+    if log is None:
+        ends = [float(curve.mean[-1]) for curve in found.values()]
+        log = measure == "regret" and max(ends) > FLAT * min(ends) > 0
     if log or bounds:
         axes.set_yscale("log")
+        if not bounds:
+            lowest = min(float(curve.mean[curve.mean > 0].min()) for curve in found.values())
+            axes.set_ylim(bottom=0.7 * lowest)
     elif measure == "regret":
         # Bands of few trials can dwarf the curves: they may leave the frame.
         tallest = max(float(curve.mean.max()) for curve in found.values())

@@ -52,7 +52,14 @@ GROUP_COLOURS = (
 AGES_COLOURMAP = "RdPu"
 """Of the persons of a town, from young to old: none of its colours is that of a layer."""
 
-LAYER_COLOURS = {"household": "#D55E00", "school": "#0072B2", "work": "#009E73", "community": "#BBBBBB"}
+IN_WORDS = {
+    "household": "at home, guests thin",
+    "school": "at school",
+    "work": "at work",
+    "community": "elsewhere",
+}
+
+LAYER_COLOURS = {"household": "#D55E00", "school": "#0072B2", "work": "#009E73", "community": "#777777"}
 
 
 class Season(NamedTuple):
@@ -181,30 +188,37 @@ def town(environment: FluABM) -> Figure:
     small = own if own.persons <= SMALL_TOWN else simulators.build_population(SMALL_TOWN, tolerance=1.0)
     graph = small.to_networkx()
     place, home = _layout(graph), graph.nodes(data="household")
-    figure = new_figure(7.6, 7.2)
-    axes = figure.add_subplot()
-    axes.set_axis_off()
-    for layer, colour in reversed(LAYER_COLOURS.items()):
-        edges = [(a, b) for a, b, layers in graph.edges(data="layers") if layer in layers]
-        width = [1.6 if home[a] == home[b] else WIDTHS[layer] for a, b in edges]
-        nx.draw_networkx_edges(graph, place, edges, ax=axes, edge_color=colour, width=width, alpha=0.6)
-    shades = colormaps[AGES_COLOURMAP](np.linspace(0, 1, len(small.groups)))
-    colours = dict(zip(small.groups, map(to_hex, shades), strict=True))
+    figure = new_figure(9.0, 8.6)
+    panels: Any = figure.subplots(2, 2, sharex=True, sharey=True)
+    colours = dict(
+        zip(
+            small.groups,
+            map(to_hex, colormaps[AGES_COLOURMAP](np.linspace(0, 1, len(small.groups)))),
+            strict=True,
+        )
+    )
     nodes = [colours[group] for _, group in graph.nodes(data="group")]
-    nx.draw_networkx_nodes(
-        graph, place, ax=axes, node_size=34, node_color=nodes, linewidths=0.5, edgecolors="black"
-    )
-    axes.set_title(
-        f"A town of {small.persons} persons: who meets whom on a day (thick: in a household)",
+    dots = {"node_size": 16, "node_color": nodes, "linewidths": 0.4, "edgecolors": "black"}
+    for axes, (layer, colour) in zip(panels.flat, LAYER_COLOURS.items(), strict=True):
+        axes.set_axis_off()
+        edges = [(a, b) for a, b, layers in graph.edges(data="layers") if layer in layers]
+        width = [1.4 if home[a] == home[b] else WIDTHS[layer] for a, b in edges]
+        nx.draw_networkx_edges(graph, place, edges, ax=axes, edge_color=colour, width=width, alpha=0.7)
+        nx.draw_networkx_nodes(graph, place, ax=axes, **dots)
+        a_person = 2 * len(edges) / len(graph)
+        axes.set_title(f"{IN_WORDS[layer]}: {significant(a_person, 2)} a person", fontsize=9, loc="left")
+    figure.suptitle(
+        f"A town of {small.persons} persons: who meets whom on a day, by place; those of a household stand "
+        "in a ring",
         fontsize=10,
-        loc="left",
+        x=0.02,
+        ha="left",
     )
-    lines = [Line2D([], [], color=colour, label=layer) for layer, colour in LAYER_COLOURS.items()]
-    dots = [
+    legend = [
         Line2D([], [], color=colour, marker="o", markeredgecolor="black", linestyle="", label=group)
         for group, colour in colours.items()
     ]
-    figure.legend(handles=[*lines, *dots], loc="outside lower center", ncols=5)
+    figure.legend(handles=legend, title="age", loc="outside lower center", ncols=9)
     return figure
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +9,9 @@ import numpy as np
 
 from bridges import current_policy
 from optimizer.acquisition.improvement import ExpectedImprovement
+from optimizer.acquisition.search import posterior_means
 from optimizer.agents.gp_agent import GPAgent
+from optimizer.arrays import Policies
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
 from scenarios.questions.estimate import Estimate
@@ -94,9 +95,9 @@ class Answer:
     unsure : float
         The largest share of any group's prior standard deviation that is left at the answer.
     next_policy : dict
-        The simulation that would improve the answer most.
+        The simulation that would improve the answer most; empty where it was not asked for.
     expected_improvement : float
-        By how much, in the objective's unit.
+        By how much, in the objective's unit; nan then.
     remarks : list of str
         What has to be known besides.
     """
@@ -124,15 +125,18 @@ class Answer:
         return asdict(self)
 
 
-def answered(study: Study, question: Question, bound: Framed, found: Evidence, agent: GPAgent) -> Answer:
-    """What an agent that knows the evidence answers."""
+def answered(
+    study: Study, question: Question, bound: Framed, found: Evidence, agent: GPAgent, *, ahead: bool = True
+) -> Answer:
+    """What an agent that knows the evidence answers; without a look `ahead` no next simulation is named."""
     space = bound.within or agent.space
     advice = agent.recommend()
     best = predicted(study, bound, agent, advice.policy)
-    tried = [p for p in agent.belief.history.tried()[0] if space.contains(np.asarray([p]))[0]]
+    tried = agent.belief.history.tried()[0]
+    tried = tried[space.contains(tried)]
     leader = _leader(agent, question, tried)
     today = current_policy(bound.environment)
-    ahead, gain = next_simulation(agent, best, advice.policy)
+    following, gain = next_simulation(agent, best) if ahead else (None, float("nan"))
     distance, unsure = extrapolation(agent, advice.policy)
     kept = best.probability >= question.probability - 1e-3
     answer = Answer(
@@ -150,7 +154,7 @@ def answered(study: Study, question: Question, bound: Framed, found: Evidence, a
         current=None if today is None else predicted(study, bound, agent, today),
         distance=distance,
         unsure=unsure,
-        next_policy=_named(study, agent, ahead),
+        next_policy={} if following is None else _named(study, agent, following),
         expected_improvement=gain,
         remarks=[],
     )
@@ -187,12 +191,12 @@ def _named(study: Study, agent: GPAgent, policy: Any) -> dict[str, Entry]:
     return study.environment.named(agent.space.resolve(np.asarray([policy]))[0].tolist())
 
 
-def _leader(agent: GPAgent, question: Question, tried: Sequence[Any]) -> Any:
+def _leader(agent: GPAgent, question: Question, policies: Policies) -> Any:
     """The best policy that was simulated: it keeps the limits, or most probably does; None without any."""
-    if not tried:
+    if not len(policies):
         return None
-    policies, model = np.asarray(tried), agent.belief.at(None)
-    means = np.nan_to_num(model.predict(policies).mean, nan=-np.inf)
+    model = agent.belief.at(None)
+    means = np.nan_to_num(posterior_means(model, policies), nan=-np.inf)
     if agent.settings.limits is not None:
         keeps = agent.settings.limits.probability(*model.predict_groups(policies))
         if keeps.max() < question.probability:
@@ -201,7 +205,7 @@ def _leader(agent: GPAgent, question: Question, tried: Sequence[Any]) -> Any:
     return policies[np.argmax(means)]
 
 
-def next_simulation(agent: GPAgent, best: Prediction, policy: Any) -> tuple[Any, float]:
+def next_simulation(agent: GPAgent, best: Prediction) -> tuple[Any, float]:
     """The policy whose simulation promises most, and by how much it is expected to improve the answer.
 
     Expected improvement over the answer's own mean, times the probability that limits are kept (Gardner et

@@ -12,15 +12,22 @@ import bridges
 from bridges.reframed import ReframedEnvironment
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import on_one_line
-from scenarios.declaration.asked import is_ready, limit_of, objective, unit_of
+from scenarios.declaration.asked import is_ready, limits_of, objective, unit_of
+from scenarios.declaration.code import is_own
 from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
 from scenarios.study.evidence import refuse_living
 from scenarios.study.records import Facts
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
+from scenarios.trial.building import build_environment
+from simulators import Environment, SimulationError
 from simulators.contract.outcome_limit import Limit
 
+NO_WEIGHTS = (
+    "weights are of a weighted sum of groups, and the study's objective is none whose weights it holds; "
+    "what-if can ask for --objective worst-group, or another one"
+)
 Row = tuple[NDArray[np.float64], float, float]
 """A row of a linear constraint: its weights (d,), lower and upper limit."""
 
@@ -52,22 +59,22 @@ def framed(study: Study, question: Question) -> Framed:
     """Bind a question to a study; UserError where the study cannot be asked it."""
     refuse_living(study)
     facts = study.environment
-    try:
-        own = StoredEnvironment(facts, composed=False)
-    except ValueError as error:
-        raise UserError(f"{study.path}: {error}: it cannot be asked; run it anew") from error
     named = question.objective or (_own_objective(study) if not question.weights else "")
     # An objective that counts groups is made small, whatever is to be done with the groups' outcomes.
-    sense = own.sense = facts.group_sense or facts.sense
-    other = objective(named, sense, facts.group_units)
+    sense = facts.group_sense or facts.sense
+    other = objective(named, sense, facts.group_units, facts.groups)
     if question.weights and other is not None:
         raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
     asked = reweighing(question.weights, facts.groups) if question.weights else other
-    if facts.composition is None and (asked is None or question.weights):
-        raise UserError(
-            f"{study.path}: the objective of its environment is no sum of groups with known weights, which "
-            "is all that a study holds of it; what-if can ask for --objective worst-group, or another one"
-        )
+    known = facts.composition is not None and "over" not in facts.composition
+    if question.weights and not known:
+        raise UserError(f"{study.path}: {NO_WEIGHTS}")
+    composing = _itself(study) if asked is None and facts.composition is None else None
+    try:
+        own = StoredEnvironment(facts, composed=False, composing=composing)
+    except ValueError as error:
+        raise UserError(f"{study.path}: {error}: it cannot be asked; run it anew") from error
+    own.sense = sense
     constant = own.constant_terms
     sums = None
     if constant is not None and constant[1] == 0:
@@ -76,9 +83,30 @@ def framed(study: Study, question: Question) -> Framed:
         own,
         objective=asked,
         limits=[*_own_limits(study), *limits(question.limits, facts.groups, sums)],
-        unit=unit_of(named, facts.group_units),
+        unit=unit_of(named, facts.group_units, facts.groups),
     )
     return Framed(environment, restricted(environment, question, facts))
+
+
+def _itself(study: Study) -> Environment:
+    """The environment of a study whose composition is known to nobody else, made anew.
+
+    Only where it is policyloop's own: nothing that somebody's file names is run to answer a question.
+    UserError elsewhere, or where it cannot be made.
+    """
+    where, scenario = f"{study.path}: the objective of its environment", study.scenario
+    other = "what-if can ask for --objective worst-group, or another one"
+    if not is_own(scenario) or scenario.objective:
+        raise UserError(
+            f"{where} is code, which is not run to read a study, and no sum of groups with known weights; "
+            f"{other}"
+        )
+    if scenario.environment.new_world_each_trial:
+        raise UserError(f"{where} is no sum of groups, and every trial has a world of its own; {other}")
+    try:
+        return build_environment(scenario, 1)
+    except (UserError, SimulationError) as error:
+        raise UserError(f"{where} cannot be made anew ({on_one_line(error)}); {other}") from error
 
 
 def _own_objective(study: Study) -> str:
@@ -93,7 +121,7 @@ def _own_limits(study: Study) -> list[Limit]:
         raise UserError(
             f"{study.path}: one of its limits is a function, which is code that the study does not hold"
         )
-    return [limit_of(spec, study.environment.groups) for spec in specs]
+    return [limit for spec in specs for limit in limits_of(spec, study.environment.groups)]
 
 
 def restricted(environment: ReframedEnvironment, question: Question, facts: Facts) -> SearchSpace | None:

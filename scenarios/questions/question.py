@@ -12,15 +12,15 @@ import numpy as np
 
 from bridges.reframed import Reweighing
 from policyloop.messages import unknown_name
-from scenarios.declaration.asked import function, number
+from scenarios.declaration.asked import TOTAL, function, in_members, number
 from scenarios.errors import UserError
 from scenarios.study.records import Facts
 from simulators.contract.levers import OneOf, Whole
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.targets import is_target
 
-TOTAL, EVERY = "total", "every"
-"""In a limit: the objective as the study composes it, a sum with constant weights; each group by itself."""
+EVERY = "every"
+"""In a limit: each group by itself; `TOTAL` is the objective as the study composes it, a sum there."""
 HEAVIEST = 1e100
 """More would overflow where weights are squared."""
 USUAL = 0.95
@@ -40,7 +40,8 @@ class Question:
         from outcomes (..., J) and policies (..., d) to values (...,). "": the study's.
     limits : sequence of str
         Such as `70+ <= 0.02`, `0-4 + 5-19 <= 0.3`, `every <= 0.05` (each group), `total <= 0.4`, or
-        `FILE.py:function <= 3`.
+        `FILE.py:function <= 3`. In an ensemble the group of every member: `70+` is `r0=1.3: 70+` and all its
+        like. A name in quotation marks is a group's, whatever else it means.
     limit_probability : float, optional
         The joint probability of keeping all of them; the study's unless given.
     budget : float, optional
@@ -88,16 +89,17 @@ def reweighing(texts: Sequence[str], groups: Sequence[str]) -> Reweighing:
     seen: set[str] = set()
     for given in texts:
         for part in _parts(given):
-            name, sign, text = _change(part, groups)
+            named, sign, text = _change(part, groups)
             value = number(f"weights {part!r}", text)
             if not 0 <= value <= HEAVIEST:
                 raise UserError(
                     f"weights {part!r}: {value:g}; accepted: no negative number, and none above {HEAVIEST:g}"
                 )
-            if name in seen:
-                raise UserError(f"weights: {name} is named twice")
-            seen.add(name)
-            (factors if sign == "*" else fixed)[list(groups).index(name)] = value
+            for name in named:
+                if name in seen:
+                    raise UserError(f"weights: {name} is named twice")
+                seen.add(name)
+                (factors if sign == "*" else fixed)[list(groups).index(name)] = value
     return Reweighing(factors, fixed)
 
 
@@ -112,15 +114,23 @@ def _parts(text: str) -> list[str]:
     return found
 
 
-def _change(part: str, groups: Sequence[str]) -> tuple[str, str, str]:
-    """A group, * or =, and the text after it."""
+def _change(part: str, groups: Sequence[str]) -> tuple[list[str], str, str]:
+    """A group, or that of every member of an ensemble, * or =, and the text after it."""
     found = re.fullmatch(r"(.*?)\s*([*=])\s*([^*=]*)", part, flags=re.DOTALL)
     if found is None:
         raise UserError(f"weights {part!r}: accepted: GROUP*FACTOR or GROUP=WEIGHT, such as {groups[-1]}*10")
     name, sign, value = found.groups()
-    if name not in groups:
+    name = _unquoted(name, groups)
+    names = [one for each in in_members({name: 1.0}, groups) for one in each]
+    if any(one not in groups for one in names):
         raise UserError(f"weights {part!r}: {unknown_name('group', name, groups)}")
-    return name, sign, value
+    return names, sign, value
+
+
+def _unquoted(name: str, groups: Sequence[str]) -> str:
+    """A name without its quotation marks, unless they are part of a group's."""
+    quoted = len(name) > 2 and name[0] == name[-1] == '"' and name not in groups
+    return name[1:-1] if quoted else name
 
 
 def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, float] | None) -> list[Limit]:
@@ -174,6 +184,11 @@ def _weights(
     text: str, value: str, groups: Sequence[str], total: Mapping[str, float] | None
 ) -> list[Mapping[str, float] | Callable[..., Any]]:
     """What a limit's value is: weights by group, or a function; one for every group of `every`."""
+    if value in (EVERY, TOTAL) and value in groups:
+        raise UserError(
+            f"limit {text!r}: {value} is a group here, and means something else besides: write "
+            f"'\"{value}\" ..', in quotation marks, for the group"
+        )
     if value in groups:
         return [{value: 1.0}]
     if value == EVERY:
@@ -185,16 +200,19 @@ def _weights(
     if is_target(value) and value.rpartition(":")[0].endswith(".py"):
         return [function(f"limit {text!r}", value)]
     weights: dict[str, float] = {}
-    for term in re.split(r"\s\+\s", value):
+    for term in re.split(r"""\s\+\s(?=(?:[^"]*"[^"]*")*[^"]*$)""", value):  # not within quotation marks
         found = re.fullmatch(r"(?:([-+0-9.eE]+)\s*\*\s*)?(.+)", term.strip())
         assert found is not None
         factor, name = found.groups()
         if term.strip() in groups:
             factor, name = None, term.strip()
+        name = _unquoted(name, groups)
+        weights[name] = weights.get(name, 0.0) + (1.0 if factor is None else number(text, factor))
+    each = in_members(weights, groups)
+    for name in [name for one in each for name in one]:
         if name not in groups:
             raise UserError(f"limit {text!r}: {unknown_name('group', name, [*groups, EVERY, TOTAL])}")
-        weights[name] = weights.get(name, 0.0) + (1.0 if factor is None else number(text, factor))
-    return [weights]
+    return [*each]
 
 
 def fixed(texts: Sequence[str], facts: Facts) -> dict[int, float]:

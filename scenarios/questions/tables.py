@@ -182,6 +182,10 @@ def print_frontier(frontier: Frontier, console: Console) -> None:
         values = (_estimate(one.objectives[name]) for name in frontier.objectives)
         table.add_row(*entries, *values, _times(one.tried), "knee" if one.knee else "")
     print_table(table, console)
+    for one in shown_:
+        if one.knee:
+            policy = ", ".join(f"{label} {shown(entry)}" for label, entry in one.policy.items())
+            console.print(f"Knee, the most of all together: {policy}", style="dim")
 
 
 def evaluation_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

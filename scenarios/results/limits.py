@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.composition.outcome_limits import OutcomeLimits
-from scenarios.declaration.asked import limit_of
+from scenarios.declaration.asked import limits_of
 from scenarios.declaration.schema import LimitSpec
 from scenarios.numbers import significant
 from scenarios.study.records import StoredRound
@@ -31,7 +31,8 @@ class KnownLimits:
     def __init__(self, limits: Sequence[LimitSpec], groups: Sequence[str]) -> None:
         self.each = [
             OutcomeLimits([limit.row(groups)], [limit.at_least], [limit.at_most], names=[limit.text])
-            for limit in (limit_of(spec, groups) for spec in limits)
+            for spec in limits
+            for limit in limits_of(spec, groups)
         ]
         self._used = np.any([limit.A[0] != 0 for limit in self.each], axis=0)
 

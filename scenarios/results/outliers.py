@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from optimizer.agents.surprises import SURPRISE
+from optimizer.arrays import Array
 from scenarios.numbers import significant
+from scenarios.study.records import StoredRound
 from scenarios.study.study import Study
+
+FAR = 100.0
+"""Robust deviations of all others in the design, beyond which one of its observations is pointed out.
+
+Nothing is predicted of a design, and functions may be as skewed as they like: of five values of a normal
+distribution one is beyond it in 0.1 % of designs, of five cubes of uniform ones in 5 %; a slip of the
+decimal point by four places is.
+"""
 
 
 class Outlier(NamedTuple):
-    """An observation beyond four predictive standard deviations when it came.
+    """An observation beyond four predictive standard deviations when it came, or far from its design.
 
     Attributes
     ----------
@@ -22,7 +35,10 @@ class Outlier(NamedTuple):
     value : float
         What was observed.
     predicted, deviation : float
-        What the agent had predicted of it, with its standard deviation, noise included.
+        What the agent had predicted of it, with its standard deviation, noise included; in the design the
+        median of the others, with their median absolute deviation times 1.4826.
+    of_design : bool
+        Whether it is one of the design, of which nothing was predicted.
     """
 
     trial: int
@@ -32,6 +48,7 @@ class Outlier(NamedTuple):
     value: float
     predicted: float
     deviation: float
+    of_design: bool = False
 
     @property
     def distance(self) -> float:
@@ -40,13 +57,40 @@ class Outlier(NamedTuple):
 
 
 def outliers(study: Study) -> list[Outlier]:
-    """Those of a study, the furthest first, as the run stored them: nothing is computed again."""
+    """Those of a study, the furthest first: as the run stored them, and those in designs."""
     found = [
         Outlier(one.trial, one.agent, one.round, **value)
         for one in study.details("surprises")
         for value in one.value
     ]
+    if not study.scenario.prior.given:
+        found += _in_designs(study)
     return sorted(found, key=lambda one: (-one.distance, one.trial, one.agent, one.round))
+
+
+def _in_designs(study: Study) -> Iterator[Outlier]:
+    """Those in the first rounds of trials, of which agents that learn on the way predict nothing."""
+    first = max(5, 2 * len(study.environment.labels))
+    designs: dict[tuple[int, str], list[StoredRound]] = defaultdict(list)
+    for one in study.rounds():
+        if one.round <= first:
+            designs[one.trial, one.agent].append(one)
+    for (trial, agent), rounds in designs.items():
+        Y = np.array([one.outcomes for one in rounds], dtype=np.float64)
+        for i, j in np.ndindex(Y.shape):
+            others = np.delete(Y[:, j], i)
+            others = others[np.isfinite(others)]
+            if np.isnan(Y[i, j]) or len(others) < 4:
+                continue
+            middle, spread = float(np.median(others)), _robust_deviation(others)
+            if spread > 0 and abs(Y[i, j] - middle) > FAR * spread:
+                group = study.environment.groups[j]
+                yield Outlier(trial, agent, rounds[i].round, group, float(Y[i, j]), middle, spread, True)
+
+
+def _robust_deviation(values: Array) -> float:
+    """The median absolute deviation, times what makes it the standard deviation of a normal distribution."""
+    return float(1.4826 * np.median(np.abs(values - np.median(values))))
 
 
 def outlier_lines(found: Sequence[Outlier]) -> list[str]:
@@ -56,8 +100,10 @@ def outlier_lines(found: Sequence[Outlier]) -> list[str]:
     first, n = max(found, key=lambda one: one.distance), len(found)
     what = "1 observation lies" if n == 1 else f"{n} observations lie"
     group = "the composed value" if first.group is None else first.group
+    designs = f", or {FAR:g} of the rest of its design" if any(one.of_design for one in found) else ""
+    known = "the rest" if first.of_design else "predicted"
     return [
-        f"{what} beyond {SURPRISE:g} standard deviations of what was predicted; the furthest: trial "
-        f"{first.trial}, {first.agent}, round {first.round}, {group} {significant(first.value)}, predicted "
+        f"{what} beyond {SURPRISE:g} standard deviations of what was predicted{designs}; the furthest: trial "
+        f"{first.trial}, {first.agent}, round {first.round}, {group} {significant(first.value)}, {known} "
         f"{significant(first.predicted)} +- {significant(first.deviation, 2)}"
     ]

@@ -15,6 +15,7 @@ from rich.table import Table
 from policyloop.messages import on_one_line
 from policyloop.plain_text import for_spreadsheet
 from scenarios.numbers import between, significant
+from scenarios.results.hypervolume import hypervolumes
 from scenarios.results.intervals import FEWEST, mean_interval
 from scenarios.results.limits import KnownLimits, has_functions, known_limits
 from scenarios.results.outliers import Outlier, outlier_lines
@@ -30,6 +31,7 @@ _COLUMNS = {
     "simple_regret": "simple regret",
     "simple_regret_difference": "minus the reference's",
     "cumulative_objective": "cumulative objective, observed",
+    "hypervolume": "hypervolume",
     "difference": "minus the reference's",
     "gain_percent": "gain, %",
     "p_value_holm": "p, Holm",
@@ -161,6 +163,7 @@ def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str
             "All trials share one learned prior: intervals leave its luck out; prior.each_trial = true draws "
             "one a trial."
         )
+    lines += _about_hypervolumes(study, shown)
     lines += _about_limits(study, shown)
     if "simulated_again" in shown:
         scenario = study.scenario
@@ -203,6 +206,18 @@ def shares_its_prior(study: Study) -> bool:
     """Whether one prior, learned from samples, was given to all trials."""
     world = study.worlds.get(ALL_TRIALS)
     return study.scenario.prior.source == "samples" and world is not None and bool(world.priors)
+
+
+def _about_hypervolumes(study: Study, shown: Sequence[str]) -> list[str]:
+    measured = hypervolumes(study) if "hypervolume" in shown else None
+    if measured is None:
+        return []
+    corner = ", ".join(f"{name} {significant(value)}" for name, value in measured.reference.items())
+    what = "noise-free outcomes" if measured.noise_free else "observed outcomes"
+    return [
+        f"Hypervolume: of {what}, above the reference point {corner}. The recommended policy is the one that "
+        "has most of all objectives together; policyloop frontier shows the others."
+    ]
 
 
 def _about_limits(study: Study, shown: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from policyloop.messages import unknown_name
 from scenarios.errors import UserError
+from scenarios.results.hypervolume import hypervolumes
 from scenarios.results.intervals import (
     POSITIVE,
     SHARE,
@@ -49,10 +50,11 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
         trials `cumulative_regret`, `average_regret` (a round), `simple_regret` (of the recommended policy),
         `cumulative_objective` (observed, in place of the regret where that is unknown, else None),
         `simulated_again` (objective of the recommended policy, the mean over held-out seeds; None where
-        regret is known), `rounds_that_break_a_limit` (a share, None without limits) and `seconds_a_round`
-        (of the agent); paired with the reference's, `difference` (of the cumulative regret or objective),
-        `simple_regret_difference`, `simulated_again_difference` and `gain_percent`, that difference signed so
-        that more is better, over the reference's mean. `gain_over_gp_ucb_percent` and
+        regret is known), `hypervolume` (what its policies dominate of several objectives, else None),
+        `rounds_that_break_a_limit` (a share, None without limits) and `seconds_a_round` (of the agent);
+        paired with the reference's, `difference` (of the cumulative regret or objective, or of the
+        hypervolume), `simple_regret_difference`, `simulated_again_difference` and `gain_percent`, that
+        difference signed so that more is better, over the reference's mean. `gain_over_gp_ucb_percent` and
         `difference_from_gp_ucb` (of the objective) are the same while GP-UCB is the reference, else None.
         Then `reference` (a label), `p_value` of the difference and `p_value_holm`, corrected for as many
         agents as are compared with it; `trials` (complete ones, on which all rests), `failed_rounds`,
@@ -70,8 +72,12 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
     against = reference_of(study, reference)
     totals = {spec.label: _totals(frame, spec.label, rounds) for spec in study.scenario.agents}
     known = any(bool(table["regret"].notna().any()) for table in totals.values())
-    measure = "regret" if known else "objective"
-    minimise, most = known or facts.sign < 0, ALL_OF_IT if known else math.inf
+    measured = hypervolumes(study) if study.scenario.objectives else None
+    for label, found in (measured.by_agent if measured else {}).items():
+        totals[label]["hypervolume"] = found
+    measure = "regret" if known else "objective" if measured is None else "hypervolume"
+    minimise = known or (measured is None and facts.sign < 0)
+    most = ALL_OF_IT if known else math.inf
     gp_ucb = study.scenario.agent(against).name == REFERENCE
     again = {label: simulated_again(study, label) for label in totals}
     simple = {label: _simple_regrets(study, label) for label in totals}
@@ -89,11 +95,14 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
             "average_regret": mean_interval(regret / rounds, POSITIVE),
             "simple_regret": mean_interval(simple[label], POSITIVE),
             "simple_regret_difference": paired_difference(simple[label], simple[against]),
-            "cumulative_objective": nothing() if known else mean_interval(total["objective"]),
+            "cumulative_objective": mean_interval(total["objective"])
+            if measure == "objective"
+            else nothing(),
+            "hypervolume": mean_interval(total["hypervolume"], POSITIVE) if measured else nothing(),
             "difference": apart,
             "gain_percent": gain,
             "gain_over_gp_ucb_percent": gain if gp_ucb else nothing(),
-            "difference_from_gp_ucb": apart if gp_ucb and not known else nothing(),
+            "difference_from_gp_ucb": apart if gp_ucb and measure == "objective" else nothing(),
             "simulated_again": mean_interval(again[label]),
             "simulated_again_difference": paired_difference(again[label], again[against]),
             "rounds_that_break_a_limit": mean_interval(share[share.index.isin(total.index)], SHARE),

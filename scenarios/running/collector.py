@@ -90,7 +90,10 @@ class Collector:
         return None if self.stopping else self._past(trial, agent)
 
     def _past(self, trial: int, agent: str) -> Past:
-        return Past(self._store.history(trial, agent), self._store.learned(trial, agent))
+        store = self._store
+        return Past(
+            store.history(trial, agent), store.learned(trial, agent), store.details("runs", trial, agent)
+        )
 
     def put(self, record: Record) -> None:
         """Hand over one record from this process."""

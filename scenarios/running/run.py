@@ -23,11 +23,12 @@ from scenarios.study.compatibility import refuse_changes, refuse_other_levers
 from scenarios.study.inputs import input_changes, inputs_of, refuse_input_changes
 from scenarios.study.reading import read_advised, read_meta, read_progress, read_runs, read_worlds
 from scenarios.study.records import NOTHING, Facts, StoredRound, WorldRecord
+from scenarios.study.several import objectives_of
 from scenarios.study.store import Store
 from scenarios.study.stored_environment import facts_of
 from scenarios.study.study import Study
 from scenarios.study.versions import versions
-from scenarios.trial.building import needed_priors, world_seed
+from scenarios.trial.building import at_once, needed_priors, world_seed
 from scenarios.trial.check import refuse_mistakes
 from scenarios.trial.trial import Trial
 from scenarios.trial.world import World, Worlds, world_key
@@ -175,7 +176,8 @@ class Run:
         """Write a new study's facts, or check that a stored one goes with the scenario."""
         scenario, store = self.scenario, self.store
         now, packages = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), versions()
-        facts, inputs = facts_of(self.worlds.of(1).environment), inputs_of(scenario)
+        environment, inputs = self.worlds.of(1).environment, inputs_of(scenario)
+        facts = facts_of(environment)
         meta, accepted = read_meta(store.read()), []
         if "scenario" in meta:
             refuse_changes(Scenario.model_validate(meta["scenario"]), scenario, str(store.path))
@@ -189,7 +191,13 @@ class Run:
             else:  # nothing is added to what was written
                 inputs = before
         else:
+            facts = facts._replace(objectives=objectives_of(environment, scenario.objectives))
             meta = {"created": now, "versions": packages, "environment": facts._asdict()}
+            meta["auto"] = {
+                spec.label: scenario.exploration_of(spec).model_dump()
+                for spec in scenario.agents
+                if spec.name == "auto"
+            }
         # The run first: a study that says what it is about has one, wherever a kill comes between.
         store.log_run({"began": now, "versions": packages, "inputs": inputs, "accepted": accepted})
         store.set_meta({**meta, "scenario": scenario.model_dump(mode="json"), "source": scenario.source})
@@ -267,7 +275,9 @@ class Run:
         scenario, deaths = self.scenario, 0
         while todo := self._unfinished():
             before = self._count()
-            children = max(1, min(scenario.batch, self.workforce.jobs // len(todo)))
+            spare, children = self.workforce.jobs // len(todo), 1
+            if spare > 1:
+                children = min(at_once(scenario, self.worlds.of(todo[0][0]).environment), spare)
             died = self._attempt(
                 [
                     Trial(

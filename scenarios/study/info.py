@@ -46,7 +46,7 @@ def plain_info(info: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_info(kept: Mapping[str, Any]) -> dict[str, Any]:
     """What `plain_info` kept: arrays are arrays again."""
-    return {key: _array(value) if _is_array(value) else value for key, value in kept.items()}
+    return {key: _array(value) if is_array(value) else value for key, value in kept.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -70,7 +70,8 @@ def _plain(value: Any) -> Any:
     raise TypeError("no plain data")
 
 
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
+    """Whether stored info is an array."""
     return isinstance(value, Mapping) and set(value) == {_ARRAY, "shape"}
 
 

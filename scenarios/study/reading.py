@@ -85,10 +85,16 @@ def read_recommendations(connection: sqlite3.Connection) -> list[Advice]:
 
 
 def read_details(
-    connection: sqlite3.Connection, kind: str, trial: int | None = None, agent: str | None = None
+    connection: sqlite3.Connection,
+    kind: str,
+    trial: int | None = None,
+    agent: str | None = None,
+    number: int | None = None,
 ) -> list[Detail]:
-    """The stored details of a kind in order, of one trial and agent or of all."""
+    """The stored details of a kind in order, of one trial and agent, or one round of them, or of all."""
     where, values = ("", ()) if trial is None else (" WHERE trial = ? AND agent = ?", (trial, agent))
+    if number is not None:
+        where, values = f"{where} AND round = ?", (*values, number)
     # Not by SQLite, which would pass over a row whose kind has changed.
     found = rows(connection, "details", f"{where} ORDER BY trial, agent, round", values)
     return [Detail.stored(row) for row in found if row[3] == kind]

@@ -74,8 +74,8 @@ class StoredRound(NamedTuple):
         _check_numbers(values[name] for name in _FLOATS)
         return cls(**values)
 
-    def as_round(self) -> bridges.Round:
-        """The loop's round again."""
+    def as_round(self, runs: Any = None) -> bridges.Round:
+        """The loop's round again, with the runs of its step where it was repeated."""
         values = self._asdict()
         del values["trial"], values["agent"]
         for name, value in values.items():
@@ -83,7 +83,7 @@ class StoredRound(NamedTuple):
                 values[name] = np.array(value, dtype=np.float64)
             elif name in _FLOATS:
                 values[name] = math.nan if value is None else float(value)
-        return bridges.Round(**values)
+        return bridges.Round(**values, runs=None if runs is None else np.array(runs, dtype=np.float64))
 
 
 ROUND_COLUMNS = StoredRound._fields
@@ -107,7 +107,7 @@ def as_real(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-Kind = Literal["info", "kernels", "learned", "surprises"]
+Kind = Literal["info", "kernels", "learned", "surprises", "runs"]
 DETAILS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -123,7 +123,8 @@ class Detail(NamedTuple):
         hyperparameters that an agent learned when it was told of the round; "learned", all that it needs to
         go on from there without learning again, of which a study keeps the last one; "surprises", what an
         agent was told of the round and had predicted otherwise: tables of the `group` (None: the composed
-        value), its `value`, what was `predicted` and its `deviation`.
+        value), its `value`, what was `predicted` and its `deviation`; "runs", where the step was repeated,
+        the outcomes of each run, R lists of J numbers.
     value : dict
         Plain data.
     """
@@ -296,6 +297,13 @@ class Facts(NamedTuple):
         in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
+    info_units : dict of str, or None
+        Units of what steps say besides, by the names of its entries.
+    persons : list of J numbers, or None
+        How many persons each group has, where groups are people.
+    objectives : list of dict, or None
+        Of several objectives each one's `name`, `unit`, `sense` and `reference`, see
+        `scenarios.study.several`; None where there is one.
     findings : list of str or None
         What the environment says was read, assumed and fitted when it was made.
     """
@@ -317,6 +325,9 @@ class Facts(NamedTuple):
     outcome_range: list[list[float | None]] | None = None
     limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
+    persons: list[float] | None = None
+    objectives: list[dict[str, Any]] | None = None
+    info_units: dict[str, str] | None = None
     findings: list[str] | None = None
 
     @classmethod
@@ -337,7 +348,13 @@ class Facts(NamedTuple):
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
             group_sense=getattr(environment, "group_sense", None),
+            info_units={str(name): str(unit) for name, unit in environment.info_units.items()}
+            if isinstance(environment.info_units, Mapping)
+            else {},
             findings=list(environment.findings) or None,
+            persons=None
+            if environment.group_persons is None
+            else plain(np.asarray(environment.group_persons)),
         )
 
     @classmethod

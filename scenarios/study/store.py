@@ -256,8 +256,12 @@ class Store:
 
     def learned(self, trial: int, agent: str) -> list[Detail]:
         """What an agent has learned last in its trial."""
+        return self.details("learned", trial, agent)
+
+    def details(self, kind: str, trial: int, agent: str) -> list[Detail]:
+        """The details of one kind of an agent's trial, in order."""
         with self._mutex:
-            return read_details(self._connection, "learned", trial, agent)
+            return read_details(self._connection, kind, trial, agent)
 
     def history(self, trial: int, agent: str) -> list[StoredRound]:
         """The stored rounds of an agent's trial, in order."""

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
 import bridges
+from bridges.members import ensemble_of
+from bridges.reframed import ReframedEnvironment
+from optimizer.composition.ready import ReadyComposition, ready
 from scenarios.study.records import Facts
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 from simulators.contract.outcome_limit import Limit
@@ -97,11 +100,18 @@ def _limits(low: Sequence[float | None], high: Sequence[float | None]) -> tuple[
 
 
 def stored_composition(environment: Environment) -> dict[str, Any] | None:
-    """The weights and the offset of a linear composition as plain data.
+    """A composition as plain data: weights and offset of a linear one, or of each member of an ensemble.
 
-    Of one policy each in a finite space, else the same for all. None where they vary over a space that is not
-    finite, or the composition is not linear.
+    Of one policy each in a finite space, else the same for all. An ensemble of the worst, or of a share of
+    the worst, has a row for each member, and says by `over` what is made of them. None where weights vary
+    over a space that is not finite, or the composition is another one. Where the scenario names an objective
+    in its place, it is that of the environment itself.
     """
+    if isinstance(environment, ReframedEnvironment) and isinstance(environment.objective, ReadyComposition):
+        environment = environment.inner
+    ensemble = ensemble_of(environment)
+    if ensemble is not None and ensemble.over is not None:
+        return _of_members(ensemble)
     if bridges.is_general(environment):
         return None
     candidates = environment.policy_space.candidates
@@ -122,6 +132,21 @@ def stored_composition(environment: Environment) -> dict[str, Any] | None:
     return None
 
 
+def _of_members(ensemble: bridges.EnsembleEnvironment) -> dict[str, Any] | None:
+    """The linear compositions of an ensemble's members, and what is made of them."""
+    each = [stored_composition(one) for one in ensemble.members]
+    known = [one for one in each if one is not None and np.ndim(one["offset"]) == 0]
+    if len(known) < len(each) or ensemble.over is None:
+        return None
+    level = getattr(ensemble.over, "level", None)
+    return {
+        "weights": [one["weights"] for one in known],
+        "offset": [one["offset"] for one in known],
+        "over": ensemble.over.name,
+        "options": {} if level is None else {"level": level},
+    }
+
+
 class StoredEnvironment(Environment):
     """What a study tells of its environment, which cannot be stepped.
 
@@ -130,6 +155,8 @@ class StoredEnvironment(Environment):
     facts : Facts
     composed : bool, default True
         Whether its composition is needed, and not only its groups.
+    composing : Environment, optional
+        Who composes, where the study holds no composition: the environment itself, made anew.
 
     Raises
     ------
@@ -137,7 +164,7 @@ class StoredEnvironment(Environment):
         The study is from before this was stored, or its composition is needed and not linear.
     """
 
-    def __init__(self, facts: Facts, *, composed: bool = True) -> None:
+    def __init__(self, facts: Facts, *, composed: bool = True, composing: Environment | None = None) -> None:
         self.name, self.policy_space = facts.name, read_space(facts)
         self.groups, self.group_units = tuple(facts.groups), tuple(facts.group_units)
         self.objective_unit, self.sense = facts.objective_unit, facts.sense
@@ -148,12 +175,16 @@ class StoredEnvironment(Environment):
             self.current_policy = np.array(facts.current_policy)
             self.current_policy_label = facts.current_policy_label
         self._terms: tuple[Array, Array] | None = None
+        self._over: ReadyComposition | None = None
+        self._composing = composing
         if facts.composition is not None:
+            if "over" in facts.composition:
+                self._over = ready(facts.composition["over"], facts.sense, **facts.composition["options"])
             self._terms = (
                 np.array(facts.composition["weights"], dtype=float),
                 np.array(facts.composition["offset"], dtype=float),
             )
-        elif composed:
+        elif composed and composing is None:
             self._composition()
 
     def _composition(self) -> tuple[Array, Array]:
@@ -165,7 +196,7 @@ class StoredEnvironment(Environment):
     @property
     def constant_terms(self) -> tuple[Array, float] | None:
         """The weights (J,) and the offset, where they are the same for all policies."""
-        if self._terms is None or self._terms[0].ndim > 1:
+        if self._terms is None or self._over is not None or self._terms[0].ndim > 1:
             return None
         return self._terms[0], float(self._terms[1])
 
@@ -173,17 +204,44 @@ class StoredEnvironment(Environment):
         """SimulationError: nothing is simulated here."""
         raise SimulationError("a study is read, and nothing of it is simulated")
 
-    def weights(self, policies: Any) -> Array:
-        """g_j(x) of policies, (n, J)."""
+    def weights(self, policies: Any) -> Array | None:
+        """g_j(x) of policies, (n, J); None where the composition is not linear."""
+        if self._over is not None or self._composing is not None:
+            return None
         shape, (weights, _) = (len(policies), len(self.groups)), self._composition()
         found: Array = np.broadcast_to(weights if weights.ndim == 1 else weights[np.asarray(policies)], shape)
         return found
 
     def compose(self, outcomes: ArrayLike, policies: Any) -> Array:
         """The objective (...,) of outcomes (..., J)."""
+        if self._composing is not None:
+            return self._composing.compose(outcomes, policies)
+        if self._over is not None:
+            return self._over(self._by_member(np.asarray(outcomes, dtype=float)))
         weights, offset = self._composition()
         if weights.ndim > 1:
             rows = np.asarray(policies, dtype=int)
             weights, offset = weights[rows], offset[rows]
         found: Array = (np.asarray(outcomes, dtype=float) * weights).sum(axis=-1) + offset
+        return found
+
+    def _by_member(self, outcomes: Array) -> Array:
+        """The objectives (..., M) of the members of an ensemble."""
+        weights, offset = self._composition()  # (M, J) and (M,)
+        parts = outcomes.reshape(*outcomes.shape[:-1], *weights.shape)
+        found: Array = (parts * weights).sum(axis=-1) + offset
+        return found
+
+    @property
+    def gradient(self) -> Any:
+        """The slopes dg/df_j, where they are known."""
+        if self._composing is not None:
+            return getattr(self._composing, "gradient", None)
+        return None if self._over is None else self._slopes
+
+    def _slopes(self, outcomes: ArrayLike, policies: Any) -> Array:
+        assert self._over is not None
+        values = np.asarray(outcomes, dtype=float)
+        outer = self._over.slopes(self._by_member(values))
+        found: Array = (outer[..., None] * self._composition()[0]).reshape(values.shape)
         return found

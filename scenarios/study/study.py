@@ -172,6 +172,15 @@ class Study:
             self.lost |= {"details": lost} if lost else {}
             return [one for one in found if one.kind == kind]
 
+    def detail(self, kind: str, trial: int, agent: str, number: int) -> Any:
+        """What one round left beside its numbers, of a kind of `Detail`; None where it left nothing."""
+        if self.damage:
+            kept = [one for one in self.details(kind) if one[:3] == (trial, agent, number)]
+            return kept[0].value if kept else None
+        with contextlib.closing(connect(self.path, write=False)) as connection:
+            found = read_details(connection, kind, trial, agent, number)
+        return found[0].value if found else None
+
     def to_dataframe(self) -> pd.DataFrame:
         """One row a (trial, agent, round).
 

@@ -55,7 +55,7 @@ def stored_advice(
     if environment.lives:
         now = bridges.find_optimum(environment)
         optimum = None if now is None else StoredOptimum.of(now)
-    unknown = optimum is None and not environment.lives
+    unknown = optimum is None and not environment.lives and not world.scenario.objectives
     return Advice.of(
         advice,
         trial=world.trial,

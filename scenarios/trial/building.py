@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import bridges
 import optimizer
 import simulators
+from bridges.members import ensemble_of
+from bridges.replication import FIRST
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.declaration.asked import asked
@@ -62,6 +66,49 @@ def build_environment(scenario: Scenario, trial: int) -> Environment:
         where = "environment.options" if known else "environment"
         raise UserError(f"{scenario.source}: {where}: {on_one_line(error)}") from error
     return asked(scenario, made)
+
+
+def at_once(scenario: Scenario, environment: Environment) -> int:
+    """How many steps a trial may take side by side: rounds of a batch, their runs, members of an ensemble."""
+    if environment.has_memory:
+        return 1
+    ensemble, spec = ensemble_of(environment), scenario.environment
+    runs = spec.replicates or (FIRST if spec.standard_error is not None else 1)
+    return scenario.batch * runs * (1 if ensemble is None or ensemble.blocks else len(ensemble.members))
+
+
+OBJECTIVE = "objective"
+"""In `standard_error`: the objective, and no group."""
+
+
+def replication(scenario: Scenario, environment: Environment) -> bridges.Replication | None:
+    """How often a round repeats its step; None where it takes one. UserError where that is impossible."""
+    spec = scenario.environment
+    if not spec.repeated:
+        return None
+    where = f"{scenario.source}: environment: "
+    if environment.has_memory:
+        raise UserError(
+            f"{where}replicates: accepted only without memory, but each step of {environment.name} depends "
+            "on the steps before it"
+        )
+    asked = spec.standard_error
+    if asked is None:
+        return bridges.Replication(spec.replicates or 1)
+    if not isinstance(asked, Mapping):
+        if len(set(environment.group_units)) > 1:
+            raise UserError(
+                f"{where}standard_error = {asked:g}: its groups have different units "
+                f"({', '.join(environment.group_units)}); give a table by group"
+            )
+        return bridges.Replication(spec.most_replicates, np.full(len(environment.groups), asked))
+    for name in asked:
+        if name not in (*environment.groups, OBJECTIVE):
+            known = unknown_name("group", name, [*environment.groups, OBJECTIVE])
+            raise UserError(f"{where}standard_error: {known}")
+    errors = np.array([asked.get(name, np.nan) for name in environment.groups])
+    of_objective = np.inf if OBJECTIVE in environment.groups else asked.get(OBJECTIVE, np.inf)
+    return bridges.Replication(spec.most_replicates, errors, of_objective)
 
 
 def build_agent(

@@ -9,7 +9,7 @@ from optimizer.agents.settings import AgentSettings
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
-from scenarios.trial.building import build_agent, needs_own, prior_means
+from scenarios.trial.building import build_agent, needs_own, prior_means, replication
 from scenarios.trial.world import World, design_size
 from simulators.contract.targets import is_target
 
@@ -55,11 +55,17 @@ def refuse_mistakes(world: World) -> None:
                 f"{scenario.source}: confirm: accepted only without memory, but a policy that is tried again "
                 f"in {environment.name} meets another world"
             )
+    if scenario.objectives and environment.lives:
+        raise UserError(
+            f"{scenario.source}: objectives: accepted only where the world does not live, but the frontier "
+            f"of {environment.name} is another one in every round"
+        )
     if environment.limits and environment.lives:
         raise UserError(
             f"{scenario.source}: limits: accepted only where the world does not live, but what "
             f"{environment.name} answers changes from round to round"
         )
+    replication(scenario, environment)
     _ = world.earlier  # refuses a study of another world
     learns = scenario.prior.given and scenario.prior.source == "samples"
     if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):

@@ -11,6 +11,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from typing import Any, NamedTuple, Protocol
 
+from bridges import Round
 from scenarios.study.records import Advice, Detail, StoredRound, to_json
 
 
@@ -30,10 +31,18 @@ class Past(NamedTuple):
         In order.
     learned : list of Detail
         What the agent had learned last.
+    runs : list of Detail
+        The runs of each round, where steps are repeated.
     """
 
     rounds: list[StoredRound]
     learned: list[Detail]
+    runs: list[Detail]
+
+    def as_rounds(self) -> list[Round]:
+        """The rounds as the loop is told them."""
+        runs = {one.round: one.value for one in self.runs}
+        return [stored.as_round(runs.get(stored.round)) for stored in self.rounds]
 
 
 Record = StoredRound | Advice | Detail
@@ -97,8 +106,9 @@ class WorkerSink:
         past = json.loads(self._receive())
         if past is None:
             return None
-        rounds, learned = past
-        return Past([StoredRound(*one) for one in rounds], [Detail(*one) for one in learned])
+        rounds, *details = past
+        learned, runs = ([Detail(*one) for one in each] for each in details)
+        return Past([StoredRound(*one) for one in rounds], learned, runs)
 
     def put(self, record: Record) -> None:
         """Send one record."""

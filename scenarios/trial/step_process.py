@@ -23,7 +23,7 @@ import numpy as np
 import bridges
 from bridges import Taken
 from policyloop.watcher import marks
-from scenarios.declaration.schema import EnvironmentSpec
+from scenarios.declaration.environment_spec import EnvironmentSpec
 from scenarios.trial.step_child import FAREWELL
 from simulators import Outcomes, SimulationError, StepLost
 from simulators.contract.environment import failure_kind

@@ -70,7 +70,7 @@ def run_trial(trial: Trial, worlds: Worlds, sink: Sink) -> None:
     # Several threads are slower at these sizes, and change the last bits.
     with threadpool_limits(1), world.steps(children) as steps:
         loop = world.loop(label, learned, steps)
-        history = [stored.as_round() for stored in past.rounds]
+        history = past.as_rounds()
         try:
             for one in loop.run(scenario.rounds, history, _by_round(past.learned), compare):
                 for record in _records(trial, loop, one):
@@ -97,6 +97,8 @@ def _records(trial: Trial, loop: bridges.Loop, one: bridges.Round) -> Iterator[R
     whose = trial.number, trial.label
     if trial.scenario.keep_info and (info := plain_info(one.info)):
         yield Detail(*whose, one.round, "info", info)
+    if one.runs is not None:
+        yield Detail(*whose, one.round, "runs", one.runs.tolist())
     yield StoredRound.of(*whose, one)
     whole = loop.agent.feedback == "aggregate"  # of what it models, the composed value comes first
     for t, found in loop.surprises:

@@ -27,6 +27,7 @@ from scenarios.trial.building import (
     environment_options,
     needed_priors,
     prior_means,
+    replication,
     world_seed,
 )
 from scenarios.trial.continued import earlier_rounds, teach
@@ -141,8 +142,8 @@ class World:
         return learned
 
     def optimum(self) -> StoredOptimum | None:
-        """Its true optimum; None where it is unknown, or another one in each round."""
-        if self.environment.lives:
+        """Its true optimum; None where it is unknown, another one in each round, or there are several."""
+        if self.environment.lives or self.scenario.objectives:
             return None
         seed = bridges.seed_sequence(self.scenario.seed, self._seeded, "optimum")
         with threadpool_limits(1):
@@ -194,6 +195,7 @@ class World:
             worst=self.worst if learned.optimum else math.nan,
             parallel=scenario.batch,
             steps=steps,
+            replication=replication(scenario, environment),
         )
 
     def _confirming(self, agent: optimizer.Agent, environment: Environment) -> optimizer.Agent:

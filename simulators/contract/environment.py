@@ -142,6 +142,11 @@ class Environment(ABC):
         Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
         What `current_policy` is, in words.
+    info_units : mapping of str to str
+        Units of what `Outcomes.info` holds, by the names of its entries, for figures.
+    group_persons : (J,) array or None
+        How many persons each group has, where groups are people; "per person" in a unit is then per person of
+        all of them. Reports tell outcomes in persons by it.
     limits : sequence of Limit
         What the noise-free outcomes of a policy must keep; none unless set.
     findings : sequence of str
@@ -159,6 +164,8 @@ class Environment(ABC):
     outcome_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
+    info_units: Mapping[str, str] = {}
+    group_persons: Array | None = None
     limits: Sequence[Limit] = ()
     findings: Sequence[str] = ()
 

@@ -23,6 +23,9 @@ MOST = 100
 
 _MOST_ROWS = 200
 
+_MOST_PERSONS = 1e12
+"""Persons, and what any other number is taken for a mistake above."""
+
 ALIASES: dict[str, tuple[str, ...]] = {
     "name": ("name", "group", "groups", "age", "ages", "age_group", "agegroup", "age_band", "age_range",
              "band", "label", "lower_age_limit", "age_lower"),
@@ -113,6 +116,9 @@ def combined(table: GroupTable, names: Sequence[str], ages: Ages | None, *, spli
                 "or ask to split"
             )
     persons = share @ table.persons
+    for name, some in zip(names, persons, strict=True):
+        if some <= 0:
+            raise ValueError(f"{table.source}: nobody is of band {name!r}")
     columns = {"persons": persons}
     for what, column in table.columns.items():
         if what == "initial_infected":
@@ -263,9 +269,12 @@ def _check_column(
 ) -> None:
     accepted = _LIMITS.get(what, ">= 0")
     for row, name, text, value in zip(where, names, texts, column, strict=True):
-        good = value > 0 if what == "persons" else value >= 0 and (what not in SHARES or value <= 1)
+        least = value > 0 if what == "persons" else value >= 0
+        good = least and value <= (1.0 if what in SHARES else _MOST_PERSONS)
         if not good:
             told = "is missing" if not text else f"is {text!r}"
+            if value > _MOST_PERSONS and what not in SHARES:
+                accepted += f" and <= {_MOST_PERSONS:g}"
             raise ValueError(
                 f"{source}: row {row} ({name!r}): {title} {told}; it must be a finite number {accepted}"
             )

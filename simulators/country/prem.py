@@ -16,6 +16,7 @@ import pandas as pd
 from policyloop.messages import unknown_name
 from simulators.arrays import Array
 from simulators.country.settings import setting_of
+from simulators.country.square import MOST_CONTACTS
 from simulators.files.grid import TableFile
 from simulators.files.numbers import decimal_mark, numbers
 
@@ -105,7 +106,7 @@ def _matrix(part: pd.DataFrame, labels: tuple[str, ...], mark: str, where: str) 
     ):
         if other not in place:
             raise ValueError(f"{where}: row {row}: age_cotactee {other!r} is no age_contactor")
-        if not value >= 0:
+        if not 0 <= value <= MOST_CONTACTS:
             told = f"is {text!r}" if text else "is missing"
             raise ValueError(f"{where}: row {row}: mean_number_of_contacts {told}; it must be a number >= 0")
         at = place[contactor], place[other]

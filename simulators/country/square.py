@@ -16,6 +16,9 @@ from simulators.country.groups import MOST
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
 
+MOST_CONTACTS = 1e6
+"""A day, of one person; more is no number of contacts, but perhaps of all persons of a group."""
+
 
 @dataclass(frozen=True)
 class Square:
@@ -66,13 +69,14 @@ def square_of(grid: Grid, decimal: str | None = None) -> Square:
             findings.append(f"{grid.source}: its columns are in another order than its rows; put in theirs")
     mark = decimal or decimal_mark((text for row in body for text in row), grid.source)
     contacts = numbers([text for row in body for text in row], mark).reshape(J, J)
-    for i, j in np.argwhere(~(contacts >= 0)):
+    for i, j in np.argwhere(~((contacts >= 0) & (contacts <= MOST_CONTACTS))):
         text = body[i][j]
         row = rows[i] if rows is not None else None
         named = f"row {grid.row(top + i)}" + (f" ({row!r})" if row is not None else "")
         column = f"column {columns[j]!r}" if columns is not None else f"column {left + j + 1}"
         told = "is missing" if not text else f"is {text!r}"
-        raise ValueError(f"{grid.source}: {named}, {column} {told}; it must be a finite number >= 0")
+        most = f" and <= {MOST_CONTACTS:g}" if contacts[i, j] > 0 else ""
+        raise ValueError(f"{grid.source}: {named}, {column} {told}; it must be a finite number >= 0{most}")
     return Square(
         grid.source, None if labels is None else tuple(labels), contacts[:, list(order)], tuple(findings)
     )
@@ -133,8 +137,11 @@ def _parted(grid: Grid) -> tuple[list[str] | None, list[str] | None, list[list[s
         rows = [["", *rows[0][:-1]], *rows[1:]]  # R's write.table leaves the corner out
     top, side = rows[0][width > 1 :], [row[0] for row in rows[height > 1 :]]
     both = height == width and height > 1 and not is_number(rows[0][0])
-    above = _words(top) or (both and _ascending(top)) or (height == width + 1 and only_counted(top))
-    beside = _words(side) or (both and _ascending(side)) or (width == height + 1 and only_counted(side))
+    same = sorted(top) == sorted(side)
+    above = _words(top) or (both and (same or _ascending(top))) or (height == width + 1 and only_counted(top))
+    beside = (
+        _words(side) or (both and (same or _ascending(side))) or (width == height + 1 and only_counted(side))
+    )
     body = [row[beside:] for row in rows[above:]]
     columns = _labels(rows[0][beside:]) if above else None
     names = _labels([row[0] for row in rows[above:]]) if beside else None

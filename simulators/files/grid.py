@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
@@ -166,14 +167,16 @@ class TableFile:
 def _delimiter(text: str) -> str:
     """The first delimiter that gives all rows the same number of cells, or else the most frequent."""
     lines = [line for line in text[: 2**20].splitlines() if line.strip() and line[0] != "#"][:_LOOKED_AT]
+    widths: dict[str, list[int]] = {}
     for delimiter in "\t;|,":
-        try:
-            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
-        except csv.Error:
-            continue
+        with contextlib.suppress(csv.Error):
+            widths[delimiter] = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
+    # With the wrong delimiter a quote within a name may open a cell of several lines.
+    for delimiter in sorted(widths, key=lambda one: len(widths[one]) < len(lines)):
+        first, *others = widths[delimiter] or [0]
         # R's write.table leaves the corner out, so that its header is one cell short.
-        rest = set(widths[1:] or widths)
-        if min(widths, default=0) > 1 and len(rest) == 1 and widths[-1] - widths[0] in (0, 1):
+        rest = set(others or [first])
+        if first > 1 and len(rest) == 1 and rest.pop() - first in (0, 1):
             return delimiter
     cells = [line.split() for line in lines]
     if len({len(row) for row in cells}) == 1 and all(is_number(cell) for row in cells for cell in row):

@@ -119,6 +119,7 @@ class FluABM(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
+    info_units = {"infected": "persons"}
     outcome_range = (0.0, np.inf)  # counted persons: no noise is added to them
     policy_space: BoundedPolicySpace
 
@@ -203,6 +204,7 @@ class FluABM(Environment):
         for name, size in zip(self.groups, self.population.sizes, strict=True):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
+        self.group_persons = np.asarray(self.population.sizes, dtype=float)
         own_doses = pack is not None or age_shares is not None
         if own_doses and self.vaccinates and budget_weights is None:
             ode = the_ode(budget_weights=self.population.sizes / self.population.persons)

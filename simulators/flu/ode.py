@@ -21,7 +21,7 @@ from simulators.flu.budget import Asked, treatment_space, vaccination_space
 from simulators.flu.doses import packs_of
 from simulators.flu.fit import Fit, Model
 from simulators.flu.levers import Levers, efficacies_told, products_of
-from simulators.flu.outcomes import Doses, Objective, Seasons, in_persons
+from simulators.flu.outcomes import INFO_UNITS, Doses, Objective, Seasons, in_persons
 from simulators.flu.people import people_of
 from simulators.flu.season_ode import Season, SeasonODE, stages_of
 from simulators.flu.transmission import published_transmission, transmission
@@ -104,8 +104,8 @@ class FluODE(Environment):
         the first.
     pack : int, optional
         Doses in a pack: a policy is then a whole number of packs for each group, and `x_j` the share of it
-        that they vaccinate, packs times `pack` / `N_j`. Bounds and budget are those of shares, rounded to
-        what whole packs keep. Vaccination only, without `products`.
+        that they vaccinate. Bounds and budget are rounded to whole packs. Vaccination only, without
+        `products`.
     outcome : str, default "sick days"
         Or "infections", "hospitalisations", "deaths", "cost", "qalys" or "peak beds", of each group: sick
         days and cost a person of the whole population, the others per 100,000. Cost has that of the products'
@@ -164,6 +164,7 @@ class FluODE(Environment):
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
+    info_units = INFO_UNITS
     policy_space: BoundedPolicySpace
 
     def __init__(
@@ -229,6 +230,7 @@ class FluODE(Environment):
             initial_infected=initial_infected,
         )
         self.groups, self.population, self.contacts = people.groups, people.persons, people.contacts
+        self.group_persons = self.population
         self.susceptibility, self.infectivity = people.susceptibility, people.infectivity
         self.efficacy, self.coverage = people.efficacy, people.coverage
         self.initial_infected, self.risks = people.initial_infected, people.risks

@@ -154,8 +154,13 @@ def test_of_policies_known_exactly_the_better_is_better_for_sure():
     ],
 )
 def test_data_contradict_a_posterior_by_the_root_mean_square_over_all_groups(monkeypatch, errors, expected):
+    belief = SimpleNamespace(history=SimpleNamespace(Y=np.zeros((3, 1))), prior=None, checked=None)
     monkeypatch.setattr(recommending, "left_out_errors", lambda belief: [np.array(one) for one in errors])
-    assert contradicted(None) is expected
+    assert contradicted(belief) is expected
+    monkeypatch.setattr(recommending, "left_out_errors", lambda belief: [np.array([9.0])])
+    assert contradicted(belief) is expected  # remembered, until more is told
+    belief.history.Y = np.zeros((4, 1))
+    assert contradicted(belief)
 
 
 def test_the_latest_observations_are_those_looked_at(monkeypatch):

@@ -120,3 +120,9 @@ def test_many_categories_with_awkward_names_are_drawn_to_files(study, tmp_path):
     drawn = plot(study([[3, 1], [4, 1]], options, optimum=None), tmp_path / "figures")
     assert (tmp_path / "figures" / "recommended_policy.png").stat().st_size > 10_000
     assert len(drawn) == 6
+
+
+def test_every_bar_says_its_value_also_one_of_height_zero(study):
+    axes = policy_figure(study([[0.6, 12.0, 0.0, 1.0]])).axes
+    written = [text.get_text() for one in axes for text in one.texts]
+    assert {"0.600", "12", "0", "0%", "100%"} == set(written)

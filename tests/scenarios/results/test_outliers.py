@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from scipy.optimize import Bounds
+from scipy.stats import median_abs_deviation
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
@@ -143,3 +144,22 @@ def test_a_batch_has_those_of_all_its_rounds():
     for _ in loop.run(12):
         pass
     assert (9, "wet") in [(t, world.groups[one.group]) for t, found in loop.surprises for one in found]
+
+
+@pytest.mark.parametrize("agent", ["d-gpucb", "gp-ucb", "random"])
+def test_a_slip_in_the_design_is_told_by_the_rest_of_it(study, agent):
+    made = study(f'["{agent}"]', rounds=7, slips_at=3)
+    one = outliers(made)[0]
+    assert (one.round, one.group, one.of_design) == (3, "wet", True)
+    others = [r.outcomes[1] for r in made.rounds() if r.round <= 5 and r.round != 3]
+    assert one.predicted == pytest.approx(np.median(others))
+    assert one.deviation == pytest.approx(median_abs_deviation(others, scale="normal"), rel=1e-5)
+    (line,) = outlier_lines(outliers(made)[:1])
+    assert "or 100 of the rest of its design; the furthest: trial 1" in line and ", the rest " in line
+
+
+def test_a_design_whose_others_are_all_alike_has_no_scale_to_tell_one_by(study):
+    made = study('["random"]', rounds=5, slips_at=3)
+    for one in made.rounds():
+        one.outcomes[:] = [0.0, 15.0 if one.round == 3 else 0.0]
+    assert outliers(made) == []

@@ -88,8 +88,13 @@ def test_a_mean_of_two_trials_says_why_it_has_no_band(study):
 def test_the_drawn_town_has_no_colour_for_both_an_age_and_a_setting_and_nobody_far_out():
     people = simulators.build_population(300, tolerance=1.0)
     figure = seasons.town(SimpleNamespace(population=people))
-    *lines, dots = figure.axes[0].collections
-    assert len(lines) == 4 and len(dots.get_offsets()) == 300
+    lines, drawn = zip(*(axes.collections for axes in figure.axes), strict=True)
+    assert len(lines) == 4 and all(len(one.get_offsets()) == 300 for one in drawn)
+    # Every contact stands in the panel of its place, and nowhere else.
+    contacts = [layers for _, _, layers in people.to_networkx().edges(data="layers")]
+    for line, layer in zip(lines, seasons.LAYER_COLOURS, strict=True):
+        assert len(line.get_segments()) == sum(layer in layers for layers in contacts)
+    dots = drawn[0]
     shades = {to_hex(colour) for colour in dots.get_facecolors()}
     assert len(shades) == 5 and not shades & {to_hex(line.get_edgecolors()[0]) for line in lines}
     places = np.asarray(dots.get_offsets())

@@ -110,6 +110,10 @@ def test_bad_groups(refused, groups, line):
             CONTACTS.replace("0-4,1,", "0-4,-1,"),
             "contacts.csv: row 2 ('0-4'), column '0-4' is '-1'; it must be a finite number >= 0",
         ),
+        (
+            CONTACTS.replace("0.2,5,", "0.2,1e9,"),
+            "contacts.csv: row 3 ('5-64'), column '5-64' is '1e9'",
+        ),
         (CONTACTS.replace("0.2,5,", "0.2,,"), "contacts.csv: row 3 ('5-64'), column '5-64' is missing"),
         (CONTACTS.replace("0.2,5,", "0.2,x,"), "contacts.csv: row 3 ('5-64'), column '5-64' is 'x'"),
         (CONTACTS.replace("0.2,5,", "0.2,inf,"), "contacts.csv: row 3 ('5-64'), column '5-64' is 'inf'"),
@@ -130,7 +134,7 @@ def test_bad_groups(refused, groups, line):
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40, "contacts.csv: is no text (a binary file)"),
         (b"PK\x03\x04" + bytes(200), "contacts.csv: cannot be read as a workbook"),
         (b"\xd0\xcf\x11\xe0" + bytes(200), "contacts.csv: is a workbook of old Excel (.xls)"),
-        (gzip.compress(CONTACTS.encode())[:30], "contacts.csv: the gzip file is cut off or damaged"),
+        (gzip.compress(CONTACTS.encode(), mtime=0)[:30], "contacts.csv: the gzip file is cut off or damaged"),
         (
             "\n".join(",".join("1" * 101) for _ in range(101)),
             "contacts.csv: has 101 rows and columns; accepted: 1 to 100",

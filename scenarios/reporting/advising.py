@@ -1,0 +1,247 @@
+"""The second section: which policy, how good, how sure, and whose recommendation it is."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from scenarios.questions.estimate import Estimate
+from scenarios.reporting.document import Block, Cell, Numbers, Paragraph, Section, Table
+from scenarios.reporting.known import Judged, Known
+from scenarios.reporting.language import Language
+from scenarios.reporting.observed import Observed
+from scenarios.reporting.persons import cases, doses, in_persons
+from scenarios.results.limits import known_limits
+from scenarios.results.statistics import complete_advice
+from scenarios.study.records import ALL_TRIALS
+
+ALMOST = 0.999
+SURE = 0.95
+"""Probability to be better than today's practice below which a reader is warned."""
+
+
+def advising(known: Known, before: Observed | None, after: Observed | None, words: Language) -> Section:
+    """The recommendation."""
+    say = words.say
+    blocks: list[Block] = []
+    if known.chosen is None:
+        blocks.append(Paragraph(_why_none(known, words), "warning"))
+    else:
+        blocks += [
+            Paragraph(_lead(known, known.chosen, words), "lead"),
+            Paragraph(_value(known, known.chosen, words)),
+        ]
+        if known.better is not None and known.better < SURE and known.today != known.chosen:
+            told = {"today": todays_name(known, words), "probability": chance(known.better, words)}
+            blocks.append(Paragraph(say("advice.doubtful", **told), "warning"))
+        blocks.append(_numbers(known, known.chosen, before, after, words))
+        checked = _checked(known, known.chosen, words)
+        if checked:
+            blocks.append(Paragraph(checked))
+        blocks.append(Paragraph(_whose(known, words), "note"))
+    table = _agents(known, words)
+    if table.rows:
+        blocks += [table, Paragraph(say("advice.spread_note"), "note")]
+    return Section("recommendation", say("advice.heading"), blocks)
+
+
+def _why_none(known: Known, words: Language) -> str:
+    rounds, failures = known.study.rounds(), known.study.failures
+    if not rounds:
+        return words.say("advice.no_rounds")
+    if len(failures) == len(rounds):
+        return words.say("advice.all_failed", count=words.whole(len(rounds)))
+    return words.say("advice.none", why=known.unasked or words.say("advice.unfinished"))
+
+
+def _lead(known: Known, chosen: Judged, words: Language) -> str:
+    units = set(known.study.environment.units)
+    unit = f" ({units.pop()})" if len(units) == 1 and "" not in units else ""
+    row = "" if chosen.point.row is None else words.say("advice.candidate", row=chosen.point.row)
+    key = "advice.lead" if known.advice is not None else "advice.so_far"
+    text = words.say(key, policy=words.policy(chosen.entries), unit=unit, candidate=row)
+    tried = "advice.tried" if chosen.tried else "advice.untried"
+    return f"{text} {words.say(tried, times=words.times(chosen.tried))}"
+
+
+def _value(known: Known, chosen: Judged, words: Language) -> str:
+    unit = known.study.environment.objective_unit
+    if chosen.objective is None:
+        return words.say("advice.no_value")
+    source = "advice.predicted"
+    values: dict[str, Any] = {}
+    if known.believed is not None:
+        found = known.believed.found
+        values = {"rounds": words.whole(len(found.rounds)), "agents": words.listed(found.agents)}
+    else:
+        source = "advice.by_agent"
+        values = {"agent": known.leader or ""}
+    text = words.say(source, estimate=words.estimate(chosen.objective), unit=unit, **values)
+    today = known.today
+    if today is None or today.objective is None or today.point == chosen.point:
+        return text if today is None or today.point != chosen.point else f"{text} {words.say('advice.same')}"
+    name = todays_name(known, words)
+    if known.todays_name:
+        name = words.say("advice.todays", name=name)
+    text += " " + words.say("advice.against", today=name, estimate=words.estimate(today.objective), unit=unit)
+    share = change(today.objective.mean, chosen.objective.mean)
+    if share is not None:
+        key = "advice.less" if share < 0 else "advice.more"
+        text += " " + words.say(key, percent=words.percent(abs(share)))
+    if known.better is not None:
+        text += " " + words.say("advice.better", probability=chance(known.better, words))
+    return text
+
+
+def chance(probability: float, words: Language) -> str:
+    """A probability in per cent; nothing that is only believed is certain."""
+    if probability > ALMOST:
+        return words.say("number.above", value=words.percent(ALMOST, 3))
+    if probability < 1 - ALMOST:
+        return words.say("number.below", value=words.percent(1 - ALMOST, 1))
+    return words.percent(probability, 3)
+
+
+def change(before: float, after: float) -> float | None:
+    """By which share a value changes; None where that says nothing."""
+    if not (math.isfinite(before) and math.isfinite(after)) or before == 0 or before * after < 0:
+        return None
+    return (after - before) / abs(before)
+
+
+def todays_name(known: Known, words: Language) -> str:
+    """Of what the recommendation is held against."""
+    if known.study.environment.current_policy is not None and known.today is not None:
+        return known.todays_name or words.say("question.today")
+    return words.say("groups.first")
+
+
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """One minus the other, their errors taken as independent: what they share would make it surer."""
+    mean = one.mean - other.mean
+    low = math.hypot(one.mean - one.low, other.high - other.mean)
+    high = math.hypot(one.high - one.mean, other.mean - other.low)
+    return Estimate(mean, mean - low, mean + high)
+
+
+def _numbers(
+    known: Known, chosen: Judged, before: Observed | None, after: Observed | None, words: Language
+) -> Numbers:
+    say, facts = words.say, known.study.environment
+    items: list[tuple[str, str, str]] = []
+    today = known.today
+    if chosen.objective is not None:
+        unit = facts.objective_unit
+        ends = between(chosen.objective, words)
+        items.append(
+            (words.number(chosen.objective.mean), words.with_unit(say("advice.objective"), unit), ends)
+        )
+        if today is not None and today.objective is not None and today.point != chosen.point:
+            share = change(today.objective.mean, chosen.objective.mean)
+            apart = difference(chosen.objective, today.objective)
+            if share is not None:
+                sign = "+" if share > 0 else "\N{MINUS SIGN}"
+                name = say("advice.change", today=todays_name(known, words))
+                moved = f"{words.number(apart.mean)} {unit}".strip()
+                items.append(
+                    (f"{sign}{words.percent(abs(share))}", name, f"{moved}, {between(apart, words)}")
+                )
+            counted = in_persons(known.study, difference(today.objective, chosen.objective))
+            if counted is not None:
+                what, averted = counted
+                counts = {"low": words.persons(averted.low), "high": words.persons(averted.high)}
+                note = say("number.between", **counts) if math.isfinite(averted.low) else ""
+                items.append((words.persons(averted.mean), say("advice.averted", what=what), note))
+    ill = cases(known.study, before), cases(known.study, after)
+    if ill[0] is not None and ill[1] is not None and today is not None and today.point != chosen.point:
+        fewer = float((ill[0] - ill[1]).sum())
+        note = say("advice.cases_of", before=words.persons(ill[0].sum()), after=words.persons(ill[1].sum()))
+        items.append((words.persons(fewer), say("advice.averted", what=say("advice.cases")), note))
+    given = doses(known.study, chosen.point.policy)
+    if given is not None:
+        now = None if today is None else doses(known.study, today.point.policy)
+        note = "" if now is None else say("advice.doses_today", count=words.persons(now))
+        items.append((words.persons(given), say("advice.doses"), note))
+    if chosen.probability is not None:
+        items.append((chance(chosen.probability, words), say("advice.limits_kept"), ""))
+    return Numbers(items)
+
+
+def between(one: Estimate, words: Language) -> str:
+    """An interval in words; "" where there is none."""
+    if not (math.isfinite(one.low) and math.isfinite(one.high)):
+        return ""
+    return words.say("number.between", low=words.number(one.low), high=words.number(one.high))
+
+
+def _checked(known: Known, chosen: Judged, words: Language) -> str:
+    """What the simulator itself says of the policy, without noise or on seeds of its own."""
+    unit, parts = known.study.environment.objective_unit, []
+    if chosen.exact is not None:
+        parts.append(words.say("advice.exact", value=words.number(chosen.exact, 4), unit=unit))
+    if chosen.again is not None:
+        seeds = known.study.scenario.held_out
+        parts.append(words.say("advice.again", estimate=words.estimate(chosen.again), unit=unit, seeds=seeds))
+    optimum = known.study.optimum(known.advice.trial if known.advice is not None else 1)
+    if optimum is not None and chosen.exact is not None and known.sign * (optimum.value - chosen.exact) >= 0:
+        parts.append(words.say("advice.optimum", value=words.number(optimum.value, 4), unit=unit))
+    limits = known_limits(known.study)
+    if limits is not None and chosen.exact_groups is not None:
+        parts.append(words.say("advice.keeps", what=limits.in_words(chosen.exact_groups)))
+    return " ".join(" ".join(part.split()) for part in parts)
+
+
+def _whose(known: Known, words: Language) -> str:
+    if known.advice is None:
+        return words.say("advice.whose_rounds")
+    study = known.study
+    trials = len(complete_advice(study, known.advice.agent))
+    text = words.say("advice.whose", agent=known.advice.agent)
+    key = "advice.median" if trials > 1 else "advice.only_trial"
+    text += " " + words.say(key, trial=known.advice.trial, trials=trials)
+    believed = known.believed
+    if believed is not None:
+        best = believed.answer.best
+        where = "advice.pooled" if believed.found.world == ALL_TRIALS else "advice.pooled_world"
+        text += " " + words.say(
+            where, policy=words.policy(best.policy), estimate=words.estimate(best.objective)
+        )
+    return text
+
+
+def _agents(known: Known, words: Language) -> Table:
+    """Every agent's recommendation as `compare` has it, with the spread of its trials."""
+    study, say = known.study, words.say
+    facts = study.environment
+    exact = any(one.expected is not None for one in study.recommendations())
+    head = [say("advice.agent"), say("advice.trial"), say("advice.policy"), say("advice.simulated")]
+    head += [words.with_unit(say("advice.objective_predicted"), facts.objective_unit)]
+    head += [say("advice.noise_free") if exact else say("advice.simulated_again"), say("advice.spread")]
+    rows: list[list[Cell]] = []
+    strong = []
+    for label, row in known.comparison.items():
+        said = row["recommendation"]
+        if said is None:
+            continue
+        whole = complete_advice(study, label)
+        one = next(advice for advice in whole if advice.trial == said["trial"])
+        values = [
+            value for advice in whole if (value := advice.expected if exact else advice.mean) is not None
+        ]
+        again = row["simulated_again"]
+        if label == known.leader:
+            strong.append(len(rows))
+        rows.append(
+            [
+                label,
+                f"{said['trial']} / {len(whole)}",
+                words.entries(said["policy"]),
+                "-" if one.tried is None else words.times(one.tried),
+                words.estimate(said["objective"]),
+                words.number(said["objective"]["noise_free"]) if exact else words.estimate(again),
+                say("number.range", low=words.number(min(values)), high=words.number(max(values)))
+                if values
+                else "-",
+            ]
+        )
+    return Table(say("advice.caption"), head, rows, text_columns=(2,), strong=strong)

@@ -1,0 +1,88 @@
+// Pictures on a canvas: the persons of a town by age group and state, the sensors of a network on a map.
+
+export const STATES = [
+  ["susceptible", "--susceptible"], ["exposed", "--exposed"], ["infectious", "--infectious"],
+  ["recovered", "--recovered"], ["vaccinated", "--vaccinated"],
+];
+const COLUMNS = 120;
+const GAP = 2; // rows between age groups
+
+const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** Red, green and blue of a colour #rrggbb. */
+const rgb = (text) => [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
+
+/** The persons as squares, a block an age group. */
+export function drawTown(canvas, about, cells) {
+  const heights = about.blocks.map((persons) => Math.ceil(persons / COLUMNS));
+  const rows = heights.reduce((sum, one) => sum + one + GAP, -GAP);
+  const colours = STATES.map(([, name]) => rgb(variable(name)));
+  canvas.width = COLUMNS;
+  canvas.height = rows;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(COLUMNS, rows);
+  let at = 0, top = 0;
+  about.blocks.forEach((persons, j) => {
+    for (let i = 0; i < persons; i++) {
+      const place = 4 * ((top + Math.floor(i / COLUMNS)) * COLUMNS + (i % COLUMNS));
+      image.data.set([...colours[cells.charCodeAt(at++) - 48], 255], place);
+    }
+    top += heights[j] + GAP;
+  });
+  context.putImageData(image, 0, 0);
+}
+
+/** Where sensors stand on a canvas: its size, and their places. */
+function frame(canvas, about) {
+  const { lon, lat } = about, west = Math.min(...lon), east = Math.max(...lon), south = Math.min(...lat), north = Math.max(...lat);
+  const narrow = Math.cos(((south + north) / 2 / 180) * Math.PI); // a degree of longitude is shorter than one of latitude
+  const wide = (east - west) * narrow || 1, high = north - south || 1, edge = 10;
+  const width = canvas.clientWidth || 300, height = Math.min(1.2 * width, Math.max(0.4 * width, (width * high) / wide));
+  const scale = Math.min((width - 2 * edge) / wide, (height - 2 * edge) / high);
+  return { width, height, x: (i) => edge + (lon[i] - west) * narrow * scale, y: (i) => height - edge - (lat[i] - south) * scale };
+}
+
+/** The sensors, coloured by one of their fields, the chosen one circled; the lowest and the highest value. */
+export function drawNetwork(canvas, about, moment, field, chosen) {
+  const { width, height, x, y } = frame(canvas, about), fine = window.devicePixelRatio || 1;
+  canvas.width = width * fine;
+  canvas.height = height * fine;
+  const context = canvas.getContext("2d");
+  context.scale(fine, fine);
+  const values = moment.field.map((one) => one[field]);
+  const low = Math.min(...values), high = Math.max(...values);
+  const from = rgb(variable("--low")), to = rgb(variable("--high"));
+  context.strokeStyle = variable("--rule");
+  context.beginPath();
+  for (const [i, j] of about.edges) {
+    context.moveTo(x(i), y(i));
+    context.lineTo(x(j), y(j));
+  }
+  context.stroke();
+  values.forEach((value, i) => {
+    const t = high > low ? (value - low) / (high - low) : 0.5;
+    const mixed = from.map((one, k) => Math.round(one + t * (to[k] - one)));
+    context.fillStyle = moment.silent[i] ? variable("--quiet") : `rgb(${mixed.join(",")})`;
+    context.beginPath();
+    context.arc(x(i), y(i), moment.silent[i] ? 1.5 : 4, 0, 2 * Math.PI);
+    context.fill();
+  });
+  context.strokeStyle = variable("--ink");
+  context.lineWidth = 2;
+  context.beginPath();
+  context.arc(x(chosen), y(chosen), 8, 0, 2 * Math.PI);
+  context.stroke();
+  return [low, high];
+}
+
+/** The row of the sensor nearest to a click. */
+export function nearestSensor(canvas, about, event) {
+  const { x, y } = frame(canvas, about), box = canvas.getBoundingClientRect();
+  const px = event.clientX - box.left, py = event.clientY - box.top;
+  let best = 0, least = Infinity;
+  about.sensors.forEach((_, i) => {
+    const far = (x(i) - px) ** 2 + (y(i) - py) ** 2;
+    if (far < least) [best, least] = [i, far];
+  });
+  return best;
+}

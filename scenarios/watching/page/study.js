@@ -1,0 +1,211 @@
+// The page of a study: it asks each second for rounds that it does not know yet, and shows them.
+
+import { Chart, Charts } from "./chart.js";
+import { ask, colour, el, entry, shown, table, tabs } from "./dom.js";
+import { Panel } from "./panel.js";
+
+const $ = (id) => document.getElementById(id);
+const EVERY = 1000; // ms
+const LATEST = 12;
+
+const state = { generation: null, rounds: [], about: null, hidden: new Set(), last: null };
+const charts = { agents: new Chart($("agents-chart")), levers: new Charts($("levers")), groups: new Charts($("groups")) };
+const panel = new Panel($("ask"));
+
+async function poll() {
+  let more = false;
+  try {
+    const found = await ask("rounds", { generation: state.generation, known: state.rounds.length });
+    more = found.more;
+    take(found);
+  } catch (error) {
+    $("state").textContent = error.message;
+    $("state").className = "bad";
+  }
+  setTimeout(poll, more ? 0 : EVERY);
+}
+
+function take(found) {
+  if (found.about) begin(found);
+  const rows = found.rounds;
+  const fresh = rows.trial.map((_, i) => Object.fromEntries(Object.keys(rows).map((name) => [name, rows[name][i]])));
+  state.rounds.push(...fresh);
+  state.last = found;
+  progress(found);
+  if (fresh.length || found.about) draw();
+  panel.known(found.generation, state.rounds.length);
+}
+
+function begin(found) {
+  const about = found.about;
+  Object.assign(state, { generation: found.generation, rounds: [], about });
+  document.title = `${about.name} – policyloop watch`;
+  $("name").textContent = about.title ? `${about.name}: ${about.title}` : about.name;
+  $("about").textContent =
+    `${about.file}, environment ${about.environment}: ${about.trials} ${about.trials > 1 ? "trials" : "trial"} of ` +
+    `${about.rounds} rounds, ${about.sense === "minimize" ? "smaller" : "larger"} is better` +
+    (about.created ? `, begun ${about.created}` : "");
+  const trials = Array.from({ length: about.trials }, (_, i) => el("option", { value: i + 1 }, String(i + 1)));
+  $("trial").replaceChildren(el("option", { value: "all" }, "all"), ...trials);
+  $("measure").replaceChildren(
+    el("option", { value: "best" }, "best objective so far"),
+    el("option", { value: "average" }, "average regret"),
+    el("option", { value: "cumulative" }, "cumulative regret"),
+  );
+  const chips = about.agents.map((agent, i) => {
+    const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
+    swatch.style.color = colour(i);
+    const box = el("input", { type: "checkbox", checked: true, onchange: (event) => {
+      state.hidden[event.target.checked ? "delete" : "add"](agent);
+      draw();
+    } });
+    return el("label", {}, box, swatch, agent);
+  });
+  $("agents").replaceChildren(el("legend", {}, "Agents"), ...chips);
+}
+
+function progress(found) {
+  const done = state.rounds.length, { total } = found;
+  $("progress").value = total ? Math.min(1, done / total) : 0;
+  const words = [`${done} of ${total} rounds`];
+  if (done >= total) words.push("finished");
+  else if (found.left) words.push(`${found.left} left at the present pace`);
+  else if (!found.more) words.push(`no new round for ${found.silent}`);
+  const failed = state.rounds.filter((one) => one.status === "failed" || one.status === "lost").length;
+  if (failed) words.push(`${failed} failed`);
+  if (found.problem) words.push(found.problem);
+  $("state").textContent = words.join(" · ");
+  $("state").className = found.problem ? "bad" : "quiet";
+}
+
+const worked = (one) => one.objective != null;
+
+function picked() {
+  const trial = $("trial").value;
+  return state.rounds.filter((one) => !state.hidden.has(one.agent) && (trial === "all" || one.trial === Number(trial)));
+}
+
+function draw() {
+  const { about } = state;
+  const rounds = picked();
+  const regret = rounds.some((one) => one.regret != null);
+  for (const option of $("measure").options) if (option.value !== "best") option.disabled = !regret;
+  if (!regret) $("measure").value = "best";
+  cards(rounds);
+  charts.agents.draw(curves(rounds));
+  charts.levers.draw(about.levers.map((lever, i) => ({
+    title: lever.label, unit: lever.unit, lever, x: "round", xWhole: true,
+    series: byAgent(rounds, (one) => one.policy[i], (value) => `${lever.label} ${entry(lever, value)}`),
+    references: about.current ? [{ y: about.current[i], label: about.current_label }] : [],
+  })));
+  charts.groups.draw(about.groups.map((group, j) => ({
+    title: group.label, unit: group.unit, x: "round", xWhole: true,
+    series: byAgent(rounds, (one) => one.outcomes[j], (value) => `${group.label} ${shown(value)} ${group.unit}`),
+  })));
+  failures(rounds);
+  latest(rounds);
+}
+
+/** Dots by agent, a little beside one another: agents of a trial often try the same. */
+function byAgent(rounds, of, words) {
+  const { agents } = state.about;
+  return agents.map((agent, i) => ({
+    label: agent, colour: colour(i),
+    dots: rounds.filter((one) => one.agent === agent && of(one) != null)
+      .map((one) => [one.round + 0.6 * ((i + 0.5) / agents.length - 0.5), of(one), `${agent}, trial ${one.trial}, round ${one.round}\n${words(of(one))}`]),
+  }));
+}
+
+const better = (one, other) => (state.about.sense === "minimize" ? one < other : one > other);
+
+/** The rounds of an agent by trial, in order. */
+function trialsOf(rounds, agent) {
+  const found = new Map();
+  for (const one of rounds) {
+    if (one.agent !== agent) continue;
+    if (!found.has(one.trial)) found.set(one.trial, []);
+    found.get(one.trial).push(one);
+  }
+  for (const own of found.values()) own.sort((one, other) => one.round - other.round);
+  return [...found.values()];
+}
+
+function curve(own, measure) {
+  let sum = 0, best = null;
+  const points = [];
+  for (const one of own) {
+    if (measure === "best") {
+      if (worked(one) && (best == null || better(one.objective, best))) best = one.objective;
+      if (best != null) points.push([one.round, best]);
+    } else if (one.regret != null) {
+      sum += one.regret;
+      points.push([one.round, measure === "average" ? sum / one.round : sum]);
+    }
+  }
+  return points;
+}
+
+function curves(rounds) {
+  const { about } = state, measure = $("measure").value;
+  const name = $("measure").selectedOptions[0]?.textContent ?? "";
+  const series = about.agents.map((agent, i) => {
+    const each = trialsOf(rounds, agent).map((own) => curve(own, measure));
+    const sums = new Map();
+    for (const [x, y] of each.flat()) {
+      const [n, sum] = sums.get(x) ?? [0, 0];
+      sums.set(x, [n + 1, sum + y]);
+    }
+    const mean = [...sums].sort((a, b) => a[0] - b[0]).map(([x, [n, sum]]) => [x, sum / n]);
+    const faint = each.length > 1 ? each.map((points) => ({ points, faint: true })) : [];
+    return { label: agent, colour: colour(i), lines: [...faint, { points: mean }] };
+  });
+  const many = $("trial").value === "all" && about.trials > 1 ? ", mean over trials" : "";
+  const title = `${name.charAt(0).toUpperCase()}${name.slice(1)} by agent${many}`;
+  return { title, unit: about.unit, x: "round", xWhole: true, series, from: measure === "best" ? null : 0, height: 260 };
+}
+
+function cards(rounds) {
+  const { about } = state;
+  const found = about.agents.filter((agent) => !state.hidden.has(agent)).map((agent) => {
+    const own = rounds.filter((one) => one.agent === agent);
+    const good = own.filter(worked);
+    const best = good.reduce((top, one) => (top == null || better(one.objective, top.objective) ? one : top), null);
+    const regrets = own.filter((one) => one.regret != null);
+    const mean = regrets.reduce((sum, one) => sum + one.regret, 0) / regrets.length;
+    const words = [
+      `best of ${own.length} rounds` + (best ? `, trial ${best.trial}, round ${best.round}` : ""),
+      regrets.length ? `; average regret ${shown(mean, 3)}` : "",
+    ];
+    return el("div", { class: "card", "data-agent": agent },
+      el("span", {}, agent), el("b", {}, shown(best?.objective), el("small", {}, best ? ` ${about.unit}` : "")), el("span", {}, words.join("")));
+  });
+  $("cards").replaceChildren(...found);
+}
+
+function policy(one) {
+  return state.about.levers.map((lever, i) => `${lever.label} ${entry(lever, one.policy[i])}`).join(", ");
+}
+
+function failures(rounds) {
+  const failed = rounds.filter((one) => one.status !== "ok");
+  if (!failed.length) return $("failures").replaceChildren(el("p", { class: "quiet" }, "None: every round has observed all groups."));
+  const rows = failed.slice(-50).reverse().map((one) =>
+    [one.trial, one.agent, one.round, one.status, el("td", { class: "text" }, one.error || "some groups are missing"), el("td", { class: "text" }, policy(one))]);
+  const more = failed.length > 50 ? [el("p", { class: "quiet" }, `The last 50 of ${failed.length}.`)] : [];
+  return $("failures").replaceChildren(table(["trial", "agent", "round", "status", "reason", "policy"], rows), ...more);
+}
+
+function latest(rounds) {
+  const { about } = state;
+  const levers = about.levers.map((one) => one.label);
+  const heads = ["trial", "agent", "round", ...levers, ...about.groups.map((one) => `y ${one.label}`), "objective"];
+  const rows = rounds.slice(-LATEST).reverse().map((one) => [
+    one.trial, one.agent, one.round, ...about.levers.map((lever, i) => entry(lever, one.policy[i])),
+    ...one.outcomes.map((value) => shown(value)), shown(one.objective),
+  ]);
+  $("latest").replaceChildren(table(heads, rows));
+}
+
+for (const id of ["trial", "measure"]) $(id).addEventListener("change", draw);
+tabs(document.querySelector('[role="tablist"]'), (id) => (id === "tab-ask" ? panel.open() : draw()));
+poll();
