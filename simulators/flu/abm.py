@@ -6,7 +6,7 @@ one for the other by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -70,6 +70,10 @@ class FluABM(Environment):
         Number J of age groups.
     contacts : str, matrix or mapping, default "mistry-2021-oregon"
         Contacts per day, as in `simulators.population.population.build_population`.
+    age_shares, household_sizes, class_size, school_size, team_size, largest_workplace : optional
+        A town of one's own country, as in `simulators.population.population.build_population`: the share of
+        each age group in it, and of households of 1, 2, .. persons; the others are numbers of persons. The
+        budget is one of this population's doses where `age_shares` are given.
     layer_weights : mapping of str to float, optional
         How readily a contact of a setting transmits, relative to the others; 1 by default.
     susceptibility, efficacy, r0, budget, budget_weights, bounds
@@ -128,6 +132,12 @@ class FluABM(Environment):
         intervention: Literal["vaccination", "treatment"] = "vaccination",
         groups: Literal[5, 9] = 5,
         contacts: Any = "mistry-2021-oregon",
+        age_shares: ArrayLike | None = None,
+        household_sizes: Sequence[float] | None = None,
+        class_size: int | None = None,
+        school_size: int | None = None,
+        team_size: int | None = None,
+        largest_workplace: int | None = None,
         layer_weights: Mapping[str, float] | None = None,
         susceptibility: ArrayLike | None = None,
         efficacy: ArrayLike | None = None,
@@ -179,14 +189,24 @@ class FluABM(Environment):
         )
         self.longest_closure = number("school_closure", school_closure, least=0)
         self.seed = seed
+        town: dict[str, Any] = {
+            "age_shares": age_shares,
+            "household_sizes": household_sizes,
+            "class_size": class_size,
+            "school_size": school_size,
+            "team_size": team_size,
+            "largest_workplace": largest_workplace,
+        }
+        told = {name: value for name, value in town.items() if value is not None}
         self.population = build_population(
-            persons, seed=seed, contacts=contacts, groups=groups, weights=layer_weights
+            persons, seed=seed, contacts=contacts, groups=groups, weights=layer_weights, **told
         )
         for name, size in zip(self.groups, self.population.sizes, strict=True):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
         self.group_persons = np.asarray(self.population.sizes, dtype=float)
-        if pack is not None and self.vaccinates and budget_weights is None:
+        own_doses = pack is not None or age_shares is not None
+        if own_doses and self.vaccinates and budget_weights is None:
             ode = the_ode(budget_weights=self.population.sizes / self.population.persons)
         self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))
         self._adopt_policy_space(ode)

@@ -82,16 +82,18 @@ class Packs:
         return LinearConstraint(cost[None] / unit, -np.inf, limit)
 
 
-def packs_of(pack: Any, vaccinates: bool, persons: Array) -> Packs | None:
+def packs_of(pack: Any, vaccinates: bool, persons: Array, one_product: bool = True) -> Packs | None:
     """The packs of an option `pack`; None where there is none.
 
     Raises
     ------
     ValueError
-        A pack that is no whole number from 1 on, or any where nobody is vaccinated.
+        A pack that is no whole number from 1 on, or any where nobody is vaccinated, or with several products.
     """
     if pack is None:
         return None
     if not vaccinates:
         raise ValueError(f"pack={pack!r} has no meaning for intervention='treatment'; leave it out")
+    if not one_product:
+        raise ValueError(f"pack={pack!r} does not go with products; leave one of them out")
     return Packs(pack, persons)

@@ -253,3 +253,11 @@ def products_of(given: Any, groups: Sequence[str], efficacy: Array) -> list[Prod
             )
         )
     return found
+
+
+def efficacies_told(given: Any) -> tuple[str, ...]:
+    """("efficacy",) where every product of an option tells its own; empty elsewhere."""
+    each = given if isinstance(given, list | tuple) else ()
+    return (
+        ("efficacy",) if each and all(isinstance(one, Mapping) and "efficacy" in one for one in each) else ()
+    )

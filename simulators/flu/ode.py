@@ -18,11 +18,10 @@ from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import choice, number, per_group
 from simulators.flu import tables
 from simulators.flu.budget import Asked, treatment_space, vaccination_space
-from simulators.flu.calibrate import fit_of
 from simulators.flu.doses import packs_of
 from simulators.flu.fit import Fit, Model
-from simulators.flu.levers import Levers, products_of
-from simulators.flu.outcomes import Doses, Objective, Seasons, in_persons
+from simulators.flu.levers import Levers, efficacies_told, products_of
+from simulators.flu.outcomes import INFO_UNITS, Doses, Objective, Seasons, in_persons
 from simulators.flu.people import people_of
 from simulators.flu.season_ode import Season, SeasonODE, stages_of
 from simulators.flu.transmission import published_transmission, transmission
@@ -105,8 +104,8 @@ class FluODE(Environment):
         the first.
     pack : int, optional
         Doses in a pack: a policy is then a whole number of packs for each group, and `x_j` the share of it
-        that they vaccinate, packs times `pack` / `N_j`. Bounds and budget are those of shares, rounded to
-        what whole packs keep. Vaccination only, without `products`.
+        that they vaccinate. Bounds and budget are rounded to whole packs. Vaccination only, without
+        `products`.
     outcome : str, default "sick days"
         Or "infections", "hospitalisations", "deaths", "cost", "qalys" or "peak beds", of each group: sick
         days and cost a person of the whole population, the others per 100,000. Cost has that of the products'
@@ -165,7 +164,7 @@ class FluODE(Environment):
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
-    info_units = {"infected": "persons"}
+    info_units = INFO_UNITS
     policy_space: BoundedPolicySpace
 
     def __init__(
@@ -224,6 +223,7 @@ class FluODE(Environment):
         people = people.changed(
             current,
             {"hospitalisation": hospitalisation, "death": death, "cost": cost, "qaly_loss": qaly_loss},
+            told=efficacies_told(products),
             susceptibility=susceptibility,
             infectivity=infectivity,
             efficacy=efficacy,
@@ -268,9 +268,7 @@ class FluODE(Environment):
             if self.vaccinates
             else treatment_space(asked, self.groups, people.treatment_weights)
         )
-        self.packs = packs_of(pack, self.vaccinates, self.levers.persons)
-        if pack is not None and products is not None:
-            raise ValueError(f"pack={pack!r} does not go with products; leave one of them out")
+        self.packs = packs_of(pack, self.vaccinates, self.levers.persons, products is None)
         self.policy_space = self.share_space if self.packs is None else self.packs.space(self.share_space)
         self._adopt_current(people.coverage_label)
 
@@ -281,6 +279,8 @@ class FluODE(Environment):
         self.fit: Fit | None = None
         season = partial(self._season_ode, step_days=step_days)
         if calibrate is not None:
+            from simulators.flu.calibrate import fit_of  # brings what reads files, which is slow to import
+
             self.fit = fit_of(
                 calibrate, Model.of(people, self.levers.products[0].efficacy, self.infectious_period, season)
             )
@@ -289,10 +289,9 @@ class FluODE(Environment):
         self.beta, self.r0 = self._rates(r0)
         self.season_ode = season(self.beta, self.initial_infected)
         self.n_steps = self.season_ode.n_steps
-        said = () if self.fit is None else self.fit.sentences(self.groups)
-        if people.own and r0 is None:
-            said = (f"r0 = {self.r0:.4g}, by default: 1.28 at today's coverage",)
-        self.findings = (*people.findings, *said)
+        fitted = () if self.fit is None else self.fit.sentences(self.groups)
+        told = people.of_today(self.r0, r0 is None, self.current_policy is None) if self.vaccinates else ()
+        self.findings = (*people.findings, *told, *fitted)
         self._last: tuple[bytes, Array] | None = None
 
     def step(self, policy: Any) -> Outcomes:

@@ -35,6 +35,16 @@ UNITS = {
 }
 """Multiplies what a person of the whole population has of it, and the unit that it then has."""
 
+INFO_UNITS = {
+    "infected": "persons",
+    "infections": "persons",
+    "doses": "doses",
+    "hospitalisations": "persons",
+    "deaths": "persons",
+    "qalys": "QALYs lost",
+}
+"""Units of what an outcome's `info` holds by group; a cost is in the currency of the table."""
+
 WEIGHTED = "weighted sum per person"
 BEDS_NOISE_DAYS = 30.0
 """Days over which hospitalisations spread around the peak: what the usual noise of beds is reckoned by."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from numbers import Number
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simulators.arrays import Array
 from simulators.contract.validation import choice, nonnegative_matrix, per_group
-from simulators.country import Country
 from simulators.flu import tables
 from simulators.population import survey
+
+if TYPE_CHECKING:
+    from simulators.country import Country
 
 MOST_GROUPS = 100
 OWN_COVERAGE = "current coverage"
@@ -61,8 +64,12 @@ class People:
     stated: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
 
-    def changed(self, current: Any, risks: Mapping[str, Any], **options: Any) -> People:
+    def changed(
+        self, current: Any, risks: Mapping[str, Any], told: Sequence[str] = (), **options: Any
+    ) -> People:
         """The same with what options say of the groups, each one number or J, None where they say nothing.
+
+        Of those that others have `told` no default holds.
 
         Raises
         ------
@@ -85,15 +92,27 @@ class People:
             found["coverage"] = per_group("current", current, self.groups, least=0, most=1)
             found["coverage_label"] = OWN_COVERAGE
         stated = {name: self._risk(name, value) for name, value in risks.items()}
-        return replace(self, risks=stated, findings=(*self.findings, *self._assumed(options)), **found)
+        return replace(self, risks=stated, findings=(*self.findings, *self._assumed(options, told)), **found)
 
-    def _assumed(self, options: Mapping[str, Any]) -> list[str]:
+    def of_today(self, r0: float, by_default: bool, beyond: bool) -> tuple[str, ...]:
+        """In words: an r0 that is so by default, and today's coverage where it is beyond the budget."""
+        said = []
+        if self.own and by_default:
+            where = "with nobody vaccinated" if self.coverage is None else "at today's coverage"
+            said.append(f"r0 = {r0:.4g}, by default: {tables.EFFECTIVE_R0_2012:g} {where}")
+        if self.own and self.coverage is not None and beyond:
+            said.append(
+                "today's coverage is beyond the budget or the bounds, and so no policy to compare with"
+            )
+        return tuple(said)
+
+    def _assumed(self, options: Mapping[str, Any], told: Sequence[str]) -> list[str]:
         """What holds by default in a country of one's own, in words."""
         usual = {"initial_infected": f"{tables.OWN_SEEDING:g} of", "efficacy": f"{tables.OWN_EFFICACY:g} in"}
         return [
             f"{name}: {words} every group, by default"
             for name, words in usual.items()
-            if self.own and name not in self.stated and options.get(name) is None
+            if self.own and name not in (*self.stated, *told) and options.get(name) is None
         ]
 
     def _risk(self, name: str, given: Any) -> Array | None:
@@ -126,11 +145,8 @@ def people_of(
     for name, value in reading.items():
         if value is not None:
             raise ValueError(f"{name}={value!r} says how files are read; accepted where groups is a file")
-    if isinstance(groups, Country):
-        _refuse_beside("a Country", contacts, population)
-        return _of_country(groups)
-    if isinstance(groups, Sequence) and not isinstance(groups, str):
-        return _of_country(_named(groups, contacts, population))
+    if not isinstance(groups, Number):
+        return _of_country(_given(groups, contacts, population))
     table = survey.AGES[choice("groups", groups, tuple(survey.AGES))]
     return People(
         groups=table.groups,
@@ -163,30 +179,30 @@ def _read(groups: str, contacts: Any, population: Any, reading: Mapping[str, Any
     return read_country(groups, contacts, **given)
 
 
-def _refuse_beside(what: str, contacts: Any, population: Any) -> None:
-    for name, value in {"contacts": contacts, "population": population}.items():
-        if value is not None:
-            raise ValueError(f"{name}: {what} has its own; leave it out")
+def _given(groups: Any, contacts: Any, population: Any) -> Country:
+    from simulators.country import Country  # brings what reads files, which is slow to import
 
-
-def _named(groups: Sequence[Any], contacts: Any, population: Any) -> Country:
-    names = tuple(groups)
+    if isinstance(groups, Country):
+        for name, value in {"contacts": contacts, "population": population}.items():
+            if value is not None:
+                raise ValueError(f"{name}: a Country has its own; leave it out")
+        return groups
+    names = tuple(groups) if isinstance(groups, Sequence) else ()
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"groups={list(groups)!r} must be names that differ, a file, or 5 or 9")
+        raise ValueError(f"groups={groups!r} must be names that differ, a file, or 5 or 9")
     for name, value in {"population": population, "contacts": contacts}.items():
         if value is None:
             raise ValueError(f"{name} is missing: groups of one's own need it")
-    by_setting = {}
-    if isinstance(contacts, Mapping):
-        if not contacts:
-            raise ValueError("contacts={} must have a matrix, or some by setting")
-        by_setting = {
-            setting: nonnegative_matrix(f"contacts[{setting!r}]", matrix, names)
-            for setting, matrix in contacts.items()
-        }
-    matrix = sum(by_setting.values()) if by_setting else nonnegative_matrix("contacts", contacts, names)
     persons = per_group("population", population, names, above=0)
-    return Country(names, persons, np.asarray(matrix), by_setting)
+    if not isinstance(contacts, Mapping):
+        return Country(names, persons, nonnegative_matrix("contacts", contacts, names))
+    if not contacts:
+        raise ValueError("contacts={} must have a matrix, or some by setting")
+    by_setting = {
+        setting: nonnegative_matrix(f"contacts[{setting!r}]", matrix, names)
+        for setting, matrix in contacts.items()
+    }
+    return Country(names, persons, np.sum(list(by_setting.values()), axis=0), by_setting)
 
 
 def _of_country(country: Country) -> People:

@@ -63,9 +63,18 @@ def test_what_a_country_does_not_say_holds_by_default_and_is_told():
     assert env.current_policy is None
 
 
+def test_no_efficacy_is_assumed_where_every_product_tells_its_own():
+    told = ode(3, products=[{"name": "a", "efficacy": 0.5}])
+    assert not any("efficacy" in said for said in told.findings)
+    assert any("efficacy" in said for said in ode(3, products=[{"name": "a"}]).findings)
+
+
 def test_r0_is_1_28_at_todays_coverage_unless_it_is_given():
     env = own(r0=None)
-    assert any("r0" in said for said in env.findings)
+    assert f"r0 = {env.r0:.4g}, by default: 1.28 at today's coverage" in env.findings
+    nobody = ode(3, r0=None)
+    assert nobody.r0 == pytest.approx(1.28)
+    assert "r0 = 1.28, by default: 1.28 with nobody vaccinated" in nobody.findings
     left = (1 - 0.4 * TODAY)[:, None] * env.beta * env.infectious_period
     assert np.abs(np.linalg.eigvals(left)).max() == pytest.approx(1.28)
 
@@ -75,6 +84,13 @@ def test_the_usual_budget_is_the_doses_of_today_and_today_is_a_policy():
     assert env.policy_space.constraint.ub[0] == pytest.approx(TODAY @ env.population / env.population.sum())
     assert env.current_policy.tolist() == TODAY.tolist()
     assert env.step(TODAY).info["doses"] == pytest.approx(TODAY * env.population)
+
+
+def test_todays_coverage_beyond_the_budget_is_no_policy_and_said_so():
+    env = own(budget=0.1)
+    assert env.current_policy is None
+    assert any("today's coverage is beyond the budget" in said for said in env.findings)
+    assert not any("beyond" in said for said in own(budget="default").findings)
 
 
 def test_a_budget_in_doses_is_one_in_doses_a_person():
