@@ -100,8 +100,7 @@ class FluODE(Environment):
     products : list of mappings, optional
         Vaccines, each with `name`, and perhaps `efficacy` (a number or J), `cost` of a dose, `only`, a list
         of the groups or levers that may get it, and `doses`, how many there are. An entry of the policy is
-        then a product for a lever; the coverage of a group by all of them is at most 1. Today's doses are of
-        the first.
+        then a product for a lever; a group's coverage by all is at most 1. Today's doses are of the first.
     pack : int, optional
         Doses in a pack: a policy is then a whole number of packs for each group, and `x_j` the share of it
         that they vaccinate. Bounds and budget are rounded to whole packs. Vaccination only, without
