@@ -1,8 +1,8 @@
-"""A soak test: kill -9 of runs, resumes, merges and plots at random moments, half with programs running.
+"""A soak test: kill -9 of runs, resumes, merges, plots and reports at random moments, with programs running.
 
-    python benchmarks/bench_kills.py [KILLS] [SEED]
+    python benchmarks/bench_kills.py [KILLS] [SEED] [--of run,resume,merge,plot,report] [--programs 0.5]
 
-Each of the four is killed as often as the others, some moments after it began, by its process id alone, and
+Each of the five is killed as often as the others, some moments after it began, by its process id alone, and
 begun again at once; in the end every study is gone on with to its end. A program of a step leaves a child in
 its group and one in a session of its own. Printed, and all to be 0:
 
@@ -13,6 +13,7 @@ its group and one in a session of its own. Printed, and all to be 0:
 - differ: studies whose end is not an undisturbed one's, bit for bit.
 """
 
+import argparse
 import os
 import random
 import subprocess
@@ -31,7 +32,7 @@ from scenarios.study.study import Study
 ROOT = Path(__file__).parents[1]
 TOKEN = "POLICYLOOP_SOAK"
 SECONDS = 5.0
-COMMANDS = ("run", "resume", "merge", "plot")
+COMMANDS = ("run", "resume", "merge", "plot", "report")
 
 FLU = """
 name = "flu-small"
@@ -81,8 +82,8 @@ with open("result.json", "w") as file:
 class Soak:
     """Kills commands in a folder, and counts what that does."""
 
-    def __init__(self, folder, seed):
-        self.folder, self.moments = folder, random.Random(seed)
+    def __init__(self, folder, seed, programs=0.5):
+        self.folder, self.moments, self.programs = folder, random.Random(seed), programs
         self.counts = Counter()
         self.studies = []  # that have not ended
         self._due = []  # (when, token) of orphans to look for
@@ -98,8 +99,12 @@ class Soak:
             self.whole[name] = content(Study(out))
         for k in (1, 2):
             self._undisturbed("run", folder / "flu.toml", "--out", folder / f"share-{k}", "--share", f"{k}/2")
-        merge, plot = self._merge("merged-undisturbed"), self._plot("figures-undisturbed")
-        self.seconds |= {"merge": self._undisturbed(*merge), "plot": self._undisturbed(*plot)}
+        for name, words in (
+            ("merge", self._merge("merged-undisturbed")),
+            ("plot", self._plot("figures-undisturbed")),
+            ("report", self._report("undisturbed.html")),
+        ):
+            self.seconds[name] = self._undisturbed(*words)
         print(
             "seconds undisturbed:", {name: round(took, 1) for name, took in self.seconds.items()}, flush=True
         )
@@ -111,6 +116,9 @@ class Soak:
 
     def _plot(self, out):
         return ["plot", self.folder / "flu-undisturbed.sqlite", "--out", self.folder / out, "--force"]
+
+    def _report(self, out):
+        return ["report", self.folder / "flu-undisturbed.sqlite", "--out", self.folder / out, "--force"]
 
     def _begin(self, *words):
         self._number += 1
@@ -179,8 +187,8 @@ class Soak:
         self.kill_study(study, self.moments.uniform(0, most))
 
     def _new(self):
-        # Merges and plots have no programs: as many of all kills as can be are to have some.
-        few = 2 * self.counts["kills with programs"] < self.counts["kills"] + 1
+        # Of all kills, though merges, plots and reports have no programs.
+        few = self.counts["kills with programs"] < self.programs * (self.counts["kills"] + 1)
         name = "programs" if few else "flu"
         self.studies.append(Known(self.folder / f"{self._number}.sqlite", name, self.moments.choice([1, 2])))
         return self.studies[-1]
@@ -219,11 +227,19 @@ class Soak:
                 self.counts["half files"] += 1
                 print("half a file:", path.name, flush=True)
 
-    def go(self, kills):
+    def report(self):
+        """Kill a report over one that is there."""
+        self.kill(self.moments.uniform(0, self.seconds["report"]), *self._report("report.html"))
+        page = self.folder / "report.html"
+        if page.exists() and not page.read_bytes().rstrip().endswith(b"</html>"):
+            self.counts["half files"] += 1
+            print("half a file:", page.name, flush=True)
+
+    def go(self, kills, commands=COMMANDS):
         """Kill the commands in turns until each had its share, and return what was counted."""
         while True:
-            command = min(COMMANDS, key=lambda name: self.counts[f"kills of {name}"])
-            if self.counts[f"kills of {command}"] >= kills / len(COMMANDS):
+            command = min(commands, key=lambda name: self.counts[f"kills of {name}"])
+            if self.counts[f"kills of {command}"] >= kills / len(commands):
                 break
             if command in ("run", "resume"):
                 self.study(command)
@@ -260,9 +276,17 @@ def content(study):
 
 def main():
     """Kill, resume, compare."""
-    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kills", type=int, nargs="?", default=300)
+    parser.add_argument("seed", type=int, nargs="?", default=0)
+    parser.add_argument("--of", default=",".join(COMMANDS), help="the commands to kill")
+    parser.add_argument(
+        "--programs", type=float, default=0.5, help="the share of kills with programs running"
+    )
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        print(dict(Soak(Path(name), int(sys.argv[2]) if len(sys.argv) > 2 else 0).go(kills)))
+        soak = Soak(Path(name), options.seed, options.programs)
+        print(dict(soak.go(options.kills, options.of.split(","))))
 
 
 if __name__ == "__main__":
