@@ -15,7 +15,7 @@ def test_kills_of_commands_and_their_programs_leave_nothing_behind(tmp_path, mon
 
     # As patient as a busy machine needs: an orphan lives for ten minutes.
     monkeypatch.setattr(bench_kills, "SECONDS", 30.0)
-    counts = bench_kills.Soak(tmp_path, 3).go(4)
+    counts = bench_kills.Soak(tmp_path, 3).go(5)
     assert all(counts[f"kills of {command}"] >= 1 for command in bench_kills.COMMANDS)
     assert counts["studies"] >= 1
     kinds = ("rounds lost", "refused", "orphans", "half files", "differ")
