@@ -5,11 +5,10 @@ Attack rates by group are fitted in `simulators.flu.fit_rates`, counts by week i
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Callable
 from typing import Any
 
+import joblib
 import numpy as np
 
 from simulators.contract.validation import choice, number, per_group, table
@@ -68,7 +67,7 @@ def fit_of(given: Any, model: Model) -> Fit:
     return _kept(lambda: fit(rates, immune, model), rates, what, immune, model)
 
 
-_known: dict[bytes, Fit] = {}
+_known: dict[str, Fit] = {}
 
 
 def _kept(fit: Callable[[], Fit], *of: Any) -> Fit:
@@ -81,7 +80,7 @@ def _kept(fit: Callable[[], Fit], *of: Any) -> Fit:
         trial.n_steps,
         [vars(one) if hasattr(one, "__dict__") else one for one in data],
     )
-    key = hashlib.sha256(pickle.dumps((model._replace(season=None), rest))).digest()
+    key = joblib.hash((model._replace(season=None), rest))
     if key not in _known:
         if len(_known) > 100:
             _known.clear()
