@@ -24,6 +24,7 @@ from scenarios.commands.repair import repair
 from scenarios.commands.reproduce import reproduce
 from scenarios.commands.run import resume, run
 from scenarios.commands.serve import serve
+from scenarios.commands.stations import stations
 from scenarios.commands.study import compare, export, merge, plot, show
 from scenarios.errors import UserError
 
@@ -73,6 +74,7 @@ for command in (run, resume, show, merge, compare, plot, export, repair, reprodu
 app.command("what-if")(what_if)
 app.command()(frontier)
 app.command()(evaluate)
+app.command()(stations)
 app.add_typer(new, name="new", rich_help_panel=None)
 
 

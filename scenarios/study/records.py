@@ -296,6 +296,9 @@ class Facts(NamedTuple):
         in studies made before they were stored.
     group_sense : {"minimize", "maximize"}, or None
         What is to be done with the groups' outcomes, where the objective is another's than the environment's.
+    data_report : dict or None
+        What the import of the environment's data read, dropped and found, where it says so: `lines` in words,
+        and the rest as `simulators.stations.ImportReport.to_dict`. None in studies made before it was stored.
     """
 
     name: str
@@ -315,6 +318,7 @@ class Facts(NamedTuple):
     outcome_range: list[list[float | None]] | None = None
     limits: list[dict[str, Any]] | None = None
     group_sense: Literal["minimize", "maximize"] | None = None
+    data_report: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -334,6 +338,7 @@ class Facts(NamedTuple):
             current_policy_label=environment.current_policy_label,
             levers=None if space.finite else [spelled(lever) for lever in space.levers],
             group_sense=getattr(environment, "group_sense", None),
+            data_report=report_of(environment),
         )
 
     @classmethod
@@ -358,6 +363,14 @@ class Facts(NamedTuple):
     def named(self, policy: Sequence[float]) -> dict[str, Entry]:
         """The same by label."""
         return dict(zip(self.labels, self.entries(policy), strict=True))
+
+
+def report_of(environment: Environment) -> dict[str, Any] | None:
+    """What the import of an environment's data reports, as plain data; None where there is no report."""
+    report: Any = getattr(environment, "report", None)
+    if not (hasattr(report, "summary") and hasattr(report, "to_dict")):
+        return None
+    return {**report.to_dict(), "lines": report.summary()}
 
 
 def plain(value: Any) -> Any:
