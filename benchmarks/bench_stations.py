@@ -3,7 +3,9 @@
 In each draw 1 % of the stations get a fault of one kind: another unit, a turned sign, a value from another
 day (stuck), a spike, or a place with longitude's sign turned (swap). Counted are those that move the
 temperature by more than 4 local standard deviations, as the buddy check measures them on the data without
-faults, and every place that is moved. Run: python benchmarks/bench_stations.py [--data FILE] [--seeds 20] [--large 30000]
+faults, and every place that is moved.
+
+Run: python benchmarks/bench_stations.py [--data FILE] [--seeds 20] [--large 30000]
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ HEADER = "id,lon,lat,t,h,w\n"
 COLUMNS = {"id": "id", "lon": "lon", "lat": "lat", "temperature": "t", "humidity": "h", "wind": "w"}
 UNITS = {"temperature": "degC", "humidity": "percent", "wind": "m/s"}
 ROWS = [("a", -100.5, 40.25, 20.5, 50, 3), ("b", -101.5, 40.0, 21.5, 55, 4), ("é", -102.5, 41.0, 22.5, 60, 5)]
-TEXT = HEADER + "".join(",".join(map(str, row, strict=True)) + "\n" for row in ROWS)
+TEXT = HEADER + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
 GIVEN = {"columns": COLUMNS, "units": UNITS}
 
 
