@@ -60,6 +60,19 @@ class StationOptions(TableOptions, total=False):
         Stations of other countries are dropped, where the source tells the country.
     encoding : str, optional
         Of text; left out, what a byte-order mark says, UTF-8, or what it looks like.
+    time_zone : str, optional
+        Of times without an offset, such as "America/Chicago"; left out, they count as UTC.
+    at : str or datetime, optional
+        The moment, UTC unless it says otherwise; left out, the latest that most stations have.
+    window : float, default 24
+        Hours around that moment; readings outside are left out as stale.
+    box : (west, south, east, north), optional
+        Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
+    repeated_places : {"keep", "drop"}, default "keep"
+        What to do with all but the first of the stations at one place. They are reported either way.
+    quality : "on", "off" or settings, default "on"
+        The quality control: "off" for none, or some of buddy = 4.0, neighbours = 16, contradiction = 15.0,
+        stuck = 6.0, spike = 20.0, places = true, leave_out = true (`simulators.stations.Quality`).
     """
 
     format: str | None

@@ -192,7 +192,7 @@ def read_csv(
     encoding : str, optional
         Of the text; left out, UTF-8 where it is, or what it looks like.
     **options
-        `time_zone`, `at`, `window`, `box`, `repeated_places` and `quality`: see `TableOptions` and `Which`.
+        The others of `simulators.stations.StationOptions`.
 
     Returns
     -------

@@ -37,22 +37,7 @@ RepeatedPlaces = Literal["keep", "drop"]
 
 
 class Which(TypedDict, total=False):
-    """Which readings and stations an import keeps: options of all importers.
-
-    Attributes
-    ----------
-    at : str or datetime, optional
-        The moment, UTC unless it says otherwise; left out, the latest that most stations have.
-    window : float, default 24
-        Hours around that moment; readings outside are left out as stale.
-    box : (west, south, east, north), optional
-        Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
-    repeated_places : {"keep", "drop"}, default "keep"
-        What to do with all but the first of the stations at one place. They are reported either way.
-    quality : "on", "off" or settings, default "on"
-        The quality control: "off" for none, or some of buddy = 4.0, neighbours = 16, contradiction = 15.0,
-        stuck = 6.0, spike = 20.0, places = true, leave_out = true (`simulators.stations.Quality`).
-    """
+    """Which readings and stations an import keeps: options of all importers, see `StationOptions`."""
 
     at: Moment
     window: float | None
@@ -62,13 +47,7 @@ class Which(TypedDict, total=False):
 
 
 class TableOptions(Which, total=False):
-    """Options of the importers of tables.
-
-    Attributes
-    ----------
-    time_zone : str, optional
-        Of times without an offset, such as "America/Chicago"; left out, they count as UTC.
-    """
+    """Options of the importers of tables, see `StationOptions`."""
 
     time_zone: str | None
 
