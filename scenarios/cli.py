@@ -26,6 +26,7 @@ from scenarios.commands.report import report
 from scenarios.commands.reproduce import reproduce
 from scenarios.commands.run import resume, run
 from scenarios.commands.serve import serve
+from scenarios.commands.stations import stations
 from scenarios.commands.study import compare, export, merge, plot, show
 from scenarios.commands.watch import watch
 from scenarios.errors import UserError
@@ -79,6 +80,7 @@ for command in (
 app.command("what-if")(what_if)
 app.command()(frontier)
 app.command()(evaluate)
+app.command()(stations)
 app.add_typer(new, name="new", rich_help_panel=None)
 app.add_typer(data, name="data", rich_help_panel=None)
 

@@ -4,6 +4,7 @@ import os
 import signal
 import tempfile
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -20,3 +21,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Where it is remembered which code may be run.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="policyloop-tests-")
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables have room, whatever the terminal of who runs the tests."""
+    monkeypatch.setenv("COLUMNS", "160")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack, get_args, get_origin, get_type_hints
 
 from rich.table import Table
 
@@ -64,12 +64,23 @@ def environment_options(name: str) -> tuple[str, list[Option]]:
     from simulators.contract.registry import options_of
 
     factory, accepted = options_of(name)
-    documented = dict(_documented(factory))
+    documented = {**_passed_on(factory), **dict(_documented(factory))}
     options = []
     for option, default, annotation in accepted:
         kind, meaning = documented.get(option, ("", ""))
         options.append(Option(option, kind or _plain(annotation), _default(default), meaning))
     return _first_sentence(inspect.getdoc(factory) or ""), options
+
+
+def _passed_on(factory: Any) -> dict[str, tuple[str, str]]:
+    """Kind and meaning of the options that are passed on, by the typed dictionaries that declare them."""
+    found: dict[str, tuple[str, str]] = {}
+    for level in reversed(getattr(factory, "__mro__", ())):
+        hints = get_type_hints(vars(level)["__init__"]) if "__init__" in vars(level) else {}
+        for hint in hints.values():
+            for table in get_args(hint) if get_origin(hint) is Unpack else ():
+                found |= dict(_documented(table, "attribute"))
+    return found
 
 
 def agent_settings() -> list[Option]:

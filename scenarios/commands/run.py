@@ -261,6 +261,8 @@ def _drive(
             first = _FIRST.get(getattr(error.__cause__, "sqlite_errorname", ""), "")
             error.add_note(f"{stored} rounds are kept in {path}. {first}Go on with:\n  {go_on}")
         raise
+    for line in (study.environment.data_report or {}).get("lines", []) if not quiet else []:
+        tell(on_one_line(line))
     out = console()
     report.print_report(study, out)
     file = shlex.quote(str(path))

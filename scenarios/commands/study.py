@@ -34,6 +34,7 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         f"scenario    {scenario.name}: {on_one_line(scenario.title)}",
         f"environment {found.environment.name}, seed {scenario.seed}",
         *_levers(found),
+        *_data(found),
         f"created     {found.meta.get('created', 'unknown')} with {versions}",
         *[f"runs        {len(found.runs)}, the last began {run['began']}" for run in found.runs[-1:]],
         *[
@@ -55,6 +56,15 @@ def show(study: StudyFile, debug: Debug = False) -> None:
         lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
     for line in [*lines, *[f"outliers    {line}" for line in outlier_lines(outliers(found))]]:
         say(line)
+
+
+def _data(study: Study) -> list[str]:
+    """What the import of the environment's data reported, in a few lines."""
+    report = study.environment.data_report
+    if not isinstance(report, dict) or not isinstance(report.get("lines"), list):
+        return []
+    first, *others = [on_one_line(str(line)) for line in report["lines"][:5]] or [""]
+    return [f"data        {first}", *(f"            {line.strip()}" for line in others)]
 
 
 def _levers(study: Study) -> list[str]:

@@ -18,6 +18,8 @@ from optimizer.arrays import Array
 from policyloop.plain_text import for_figure
 from scenarios.errors import UserError
 from scenarios.figures.drawing import new_figure
+from scenarios.figures.import_map import draw_left_out
+from scenarios.figures.unwrapping import unwrapped
 from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
 from scenarios.trial.trial import replay
@@ -42,6 +44,7 @@ class View(NamedTuple):
     optimum: int | None
     advice: int
     unit: str  # of the objective
+    left_out: Any = None  # stations that the quality control left out
 
 
 def has_map(study: Study) -> bool:
@@ -105,15 +108,8 @@ def _view(study: Study) -> View | None:
         optimum,
         int(agent.recommend(**bridges.moment(environment.context)).policy),
         environment.objective_unit,
+        getattr(environment, "left_out", None),
     )
-
-
-def unwrapped(lon: Array) -> Array:
-    """Longitudes (n,) such that the widest gap between places lies outside the map."""
-    ring = np.sort(lon)
-    start = ring[np.argmax(np.diff(ring, prepend=ring[-1] - 360.0))]
-    turned: Array = (lon - start) % 360.0 + start
-    return turned
 
 
 def _draw(view: View) -> Figure:
@@ -131,6 +127,7 @@ def _draw(view: View) -> Figure:
         axes.set_title(title, fontsize=10, loc="left")
 
     coloured(panels[0, 0], view.objective, "noise-free objective", "inferno", shared)
+    draw_left_out(panels[0, 0], view.left_out, view.lon)
     coloured(panels[1, 0], view.mean, "posterior mean", "inferno", shared)
     coloured(panels[1, 1], view.deviation, "posterior standard deviation", "viridis", None)
 

@@ -52,7 +52,7 @@ def plan(name: str, settings: Settings) -> Scenario:
     """A scenario of the catalogue with the paper's agents, shortened as the settings say."""
     declared = catalogue.load(name)
     samples = settings.samples if declared.prior.source == "samples" else None
-    return catalogue.load(
+    found = catalogue.load(
         name,
         {
             "agents": AGENTS,
@@ -62,6 +62,12 @@ def plan(name: str, settings: Settings) -> Scenario:
             "samples": samples,
         },
     )
+    if name != "weather":
+        return found
+    # The published figures are of all stations, also of those that the quality control leaves out.
+    options = {**found.environment.options, "quality": "off"}
+    environment = found.environment.model_copy(update={"options": options})
+    return found.model_copy(update={"environment": environment})
 
 
 def run_panel(name: str, settings: Settings, path: Path, *, jobs: int, progress: Progress) -> Study:

@@ -306,6 +306,9 @@ class Facts(NamedTuple):
         `scenarios.study.several`; None where there is one.
     findings : list of str or None
         What the environment says was read, assumed and fitted when it was made.
+    data_report : dict or None
+        What the import of the environment's data read, dropped and found, where it says so: `lines` in words,
+        and the rest as `simulators.stations.ImportReport.to_dict`. None in studies made before it was stored.
     """
 
     name: str
@@ -329,6 +332,7 @@ class Facts(NamedTuple):
     objectives: list[dict[str, Any]] | None = None
     info_units: dict[str, str] | None = None
     findings: list[str] | None = None
+    data_report: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -355,6 +359,7 @@ class Facts(NamedTuple):
             persons=None
             if environment.group_persons is None
             else plain(np.asarray(environment.group_persons)),
+            data_report=report_of(environment),
         )
 
     @classmethod
@@ -379,6 +384,14 @@ class Facts(NamedTuple):
     def named(self, policy: Sequence[float]) -> dict[str, Entry]:
         """The same by label."""
         return dict(zip(self.labels, self.entries(policy), strict=True))
+
+
+def report_of(environment: Environment) -> dict[str, Any] | None:
+    """What the import of an environment's data reports, as plain data; None where there is no report."""
+    report: Any = getattr(environment, "report", None)
+    if not (hasattr(report, "summary") and hasattr(report, "to_dict")):
+        return None
+    return {**report.to_dict(), "lines": report.summary()}
 
 
 def plain(value: Any) -> Any:

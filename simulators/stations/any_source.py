@@ -6,131 +6,201 @@ Who has nothing gets the snapshot that comes with the package.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any
+from typing import Any, Unpack
 
+import numpy as np
 import pandas as pd
 
-from simulators.contract.validation import choice, number
+from simulators.contract.validation import choice
+from simulators.files.text_file import kind_of, lines
 from simulators.stations.columns import LAYOUTS, known_layout, quoted
-from simulators.stations.data_frame import from_dataframe
+from simulators.stations.data_frame import from_dataframe, from_rows
 from simulators.stations.delimited import read_csv, read_header
-from simulators.stations.gather import Moment, RepeatedPlaces, TableOptions
+from simulators.stations.flags import Flags
+from simulators.stations.gather import TableOptions, cut, report_of, sides_of
 from simulators.stations.iem_asos import is_iem_asos, read_iem_asos
-from simulators.stations.import_report import ImportReport
+from simulators.stations.import_report import ImportReport, Journal
+from simulators.stations.json_records import flat, looks_like_json, read_records
+from simulators.stations.ndbc import is_ndbc, read_ndbc
 from simulators.stations.openweathermap import is_openweathermap, read_openweathermap
+from simulators.stations.quality import check_stations, quality_of
+from simulators.stations.sheets import read_parquet, read_workbook
 from simulators.stations.station_set import Stations
 
-FORMATS = ("csv", "openweathermap", "iem")
+FORMATS = ("csv", "json", "workbook", "parquet", "openweathermap", "iem", "ndbc")
 
 SNAPSHOT = "noaa_metar_conus_20071014T1450Z.csv"
 
 Source = str | os.PathLike[str] | Stations | pd.DataFrame | None
 Found = tuple[Stations, ImportReport]
 
+_SYSTEMATIC = ("openweathermap", "iem", "ndbc")
+"""Formats whose columns are known."""
+
 
 class StationOptions(TableOptions, total=False):
-    """Options of `read_stations`, for those who pass them on."""
+    """Options of `read_stations`: how the stations are read and which are taken.
+
+    Attributes
+    ----------
+    format : {"csv", "json", "workbook", "parquet", "openweathermap", "iem", "ndbc"}, optional
+        Of a file; left out, what its first bytes and its first line tell.
+    columns : table of quantity = "column", optional
+        lon, lat, temperature, wind, and humidity or dew_point or both; id, name, country and time may be.
+        Left out, where the header is known.
+    units : table of quantity = "unit", optional
+        temperature, dew_point: K, degC, degF; humidity: percent, fraction; wind: m/s, km/h, mph, kt; time:
+        unix or a format of strptime. Alone, it changes those of a known header. Of OpenWeatherMap's files
+        "standard", "metric" or "imperial".
+    country : str, optional
+        Stations of other countries are dropped, where the source tells the country.
+    encoding : str, optional
+        Of text; left out, what a byte-order mark says, UTF-8, or what it looks like.
+    time_zone : str, optional
+        Of times without an offset, such as "America/Chicago"; left out, they count as UTC.
+    at : str or datetime, optional
+        The moment, UTC unless it says otherwise; left out, the latest that most stations have.
+    window : float, default 24
+        Hours around that moment; readings outside are left out as stale.
+    box : (west, south, east, north), optional
+        Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
+    repeated_places : {"keep", "drop"}, default "keep"
+        What to do with all but the first of the stations at one place. They are reported either way.
+    quality : "on", "off" or settings, default "on"
+        The quality control: "off" for none, or some of buddy = 4.0, neighbours = 16, contradiction = 15.0,
+        stuck = 6.0, spike = 20.0, places = true, leave_out = true (`simulators.stations.Quality`).
+    """
 
     format: str | None
     columns: Mapping[str, str] | None
-    units: Mapping[str, str] | None
+    units: Mapping[str, str] | str | None
     country: str | None
-    box: Sequence[float] | None
+    encoding: str | None
 
 
-def read_stations(
-    data: Source = None,
-    *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    country: str | None = None,
-    box: Sequence[float] | None = None,
-    time_zone: str | None = None,
-    at: Moment = None,
-    repeated_places: RepeatedPlaces = "keep",
-) -> Found:
+class _Given(dict[str, Any]):
+    """The options of an import, told apart by their values."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(sorted(self.items())))
+
+
+def read_stations(data: Source = None, **options: Unpack[StationOptions]) -> Found:
     """The stations of any source. A file is read once, until it changes.
 
     Parameters
     ----------
     data : path, Stations, pandas.DataFrame or None
         None: the default snapshot.
-    format : {"csv", "openweathermap", "iem"}, optional
-        Of a file; left out, what its first line tells: a JSON object is OpenWeatherMap's, a header with
-        `station` and `valid` the IEM's, anything else delimited text.
-    columns, units : mapping, optional
-        As for `read_csv`, of delimited text and data frames; left out, where the header is known.
-    country : str, optional
-        Two letters: stations of other countries are dropped, where the source tells the country
-        (OpenWeatherMap's JSON lines).
-    box : (west, south, east, north), optional
-        Degrees; stations outside are dropped. It crosses the antimeridian if west is greater than east.
-    time_zone, at, repeated_places
-        As for `read_csv`.
+    **options
+        See `StationOptions`, and of the quality control `Quality`.
 
     Returns
     -------
     stations : Stations
+        Without those that the quality control leaves out.
     report : ImportReport
 
     Raises
     ------
     ValueError
-        What cannot be read, in one line that names the file and the row.
+        What cannot be read, and an option that has no effect, in one line that names the file and the row.
+    TypeError
+        An unknown option.
     """
-    if format is not None:
-        choice("format", format, FORMATS)
-    for name, mapping in (("columns", columns), ("units", units)):
-        if mapping is not None and not isinstance(mapping, Mapping):
-            raise ValueError(f"{name}={mapping!r} must map quantities, as in {{wind = ...}}")
-    options: TableOptions = {"time_zone": time_zone, "at": at, "repeated_places": repeated_places}
-    if data is None:
-        found = read_snapshot()
-    elif isinstance(data, Stations):
-        rows = tuple(range(1, len(data) + 1))
-        found = data, ImportReport("stations", len(data), len(data), (), rows)
-    elif isinstance(data, pd.DataFrame):
-        names = [str(name) for name in data.columns]
-        found = from_dataframe(data, *_layout(columns, units, names, "DataFrame"), **options)
-    elif isinstance(data, str | os.PathLike):
+    unknown = set(options) - set(_accepted())
+    if unknown:
+        raise TypeError(f"read_stations() got an unexpected keyword argument {min(unknown)!r}")
+    given = _Given({name: value for name, value in options.items() if value is not None})
+    if "format" in given:
+        choice("format", given["format"], FORMATS)
+    if "columns" in given and not isinstance(given["columns"], Mapping):
+        raise ValueError(f"columns={given['columns']!r} must map quantities, as in {{wind = ...}}")
+    if isinstance(data, str | os.PathLike):
         path = os.path.abspath(data)
-        maps = tuple(None if m is None else tuple(m.items()) for m in (columns, units))
-        found = _read_file(os.fspath(data), path, _stamp(path), format, maps, country, tuple(options.items()))
-    else:
-        raise ValueError(f"data must be a path, Stations, a DataFrame or None, not {type(data).__name__}")
-    return found if box is None else _cut(found, box)
+        return _read_file(os.fspath(data), path, _stamp(path), given)
+    if data is None:
+        _refuse("the default snapshot", given, "format", "encoding")
+        with as_file(files("simulators") / "data" / SNAPSHOT) as path_:
+            path = os.path.abspath(path_)
+            return _read_file(SNAPSHOT, path, _stamp(path), given)
+    if isinstance(data, Stations):
+        return _checked(data, given)
+    if isinstance(data, pd.DataFrame):
+        _refuse("a DataFrame", given, "format", "encoding")
+        layout = _layout(given, [str(name) for name in data.columns], "DataFrame")
+        return from_dataframe(data, *layout, **given)
+    raise ValueError(f"data must be a path, Stations, a DataFrame or None, not {type(data).__name__}")
+
+
+def _accepted() -> list[str]:
+    return [name for level in StationOptions.__mro__ for name in getattr(level, "__annotations__", {})]
+
+
+def _refuse(what: str, given: Mapping[str, Any], *names: str) -> None:
+    """Refuse options that have no effect on a source."""
+    for name in names:
+        if name in given:
+            raise ValueError(f"{name}={given[name]!r} has no effect on {what}; leave it out")
 
 
 @lru_cache(maxsize=8)
-def _read_file(
-    name: str,
-    path: str,
-    stamp: Any,
-    format: str | None,
-    maps: tuple[tuple[tuple[str, str], ...] | None, ...],
-    country: str | None,
-    pairs: tuple[tuple[str, Any], ...],
-) -> Found:
+def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
     """Read a file, or remember what was read; `path` and `stamp` tell whether it is the same."""
-    columns, units = (None if m is None else dict(m) for m in maps)
-    options = dict(pairs)
-    if format is None and columns is None:
-        if is_openweathermap(name):
-            format = "openweathermap"
-        elif is_iem_asos(read_header(name)):
-            format = "iem"
-    if format == "openweathermap":
-        options.pop("time_zone")
-        return read_openweathermap(name, country=country, **options)
-    if format == "iem":
+    source = name
+    name = path if name == SNAPSHOT else name
+    options = dict(given)
+    form = options.pop("format", None) or _format(name, options)
+    if form in _SYSTEMATIC:
+        _refuse(f"{source}, whose columns are known ({form})", options, "columns")
+    if form in ("iem", "ndbc"):
+        _refuse(f"{source} ({form})", options, "country", "units")
+    if form in ("openweathermap", "ndbc"):
+        _refuse(f"{source}, whose times are UTC ({form})", options, "time_zone")
+    if form in ("workbook", "parquet"):
+        _refuse(f"{source} ({form})", options, "encoding")
+    if form == "openweathermap":
+        return read_openweathermap(name, **options)
+    if form == "iem":
         return read_iem_asos(name, **options)
-    layout = _layout(columns, units, read_header(name), f"{name}: row 1")
-    return read_csv(name, *layout, **options)
+    if form == "ndbc":
+        return read_ndbc(name, **options)
+    if form == "csv":
+        header = read_header(name, encoding=options.get("encoding"))
+        found = read_csv(name, *_layout(options, header, f"{source}: row 1"), **options)
+        return found[0], replace(found[1], source=source)
+    if form == "json":
+        records, rows, broken, around = read_records(name, options.pop("encoding", None))
+        frame = flat(records)
+        layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1", around)
+        return from_rows(frame, rows, *layout, source=source, broken=broken, **options)
+    read = read_workbook if form == "workbook" else read_parquet
+    frame = read(name)
+    first = 2 if form == "workbook" else 1
+    rows = np.arange(first, first + len(frame))
+    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
+    return from_rows(frame, rows, *layout, source=source, **options)
+
+
+def _format(path: str, options: Mapping[str, Any]) -> str:
+    """The format of a file by its first bytes, and of text by its first line."""
+    kind = kind_of(path)
+    if kind != "text":
+        return kind
+    encoding = options.get("encoding")
+    if looks_like_json(path, encoding):
+        if "columns" in options:
+            return "json"
+        records, _, broken, _ = read_records(path, encoding)
+        return "openweathermap" if broken.all() or is_openweathermap(records) else "json"
+    if is_ndbc(next(lines(path, encoding))):
+        return "ndbc"
+    known = "columns" not in options and is_iem_asos(read_header(path, encoding=encoding))
+    return "iem" if known else "csv"
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
@@ -142,43 +212,63 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 
 def _layout(
-    columns: Mapping[str, str] | None, units: Mapping[str, str] | None, header: Sequence[str], where: str
+    options: dict[str, Any], header: tuple[str, ...] | list[str], where: str, around: Any = None
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """The columns and units that are given, or those of a known header."""
+    """Take columns and units from the options, and from a known header what they do not say."""
+    columns, units = options.pop("columns", None), options.pop("units", None) or {}
+    if not isinstance(units, Mapping):
+        raise ValueError(f"units={units!r} must map quantities, as in {{wind = ...}}")
     if columns is not None:
-        return columns, units or {}
+        return columns, units
     known = known_layout(header)
     if known is None:
         raise ValueError(f"{where}: unknown header ({quoted(header)}); name its columns and their units")
-    return known
+    declared = {**known[1], **_declared(around), **units}
+    return known[0], declared
 
 
-def _cut(found: Found, box: Sequence[float]) -> Found:
-    """The stations in a box, and the report with the others dropped."""
-    if isinstance(box, str) or len(box) != 4:
-        raise ValueError(f"box={box!r} must be four numbers of degrees: west, south, east, north")
-    west, south, east, north = (number("box", side) for side in box)
-    stations, report = found
-    inside = stations.inside(west, south, east, north)
-    where = f"{west:g}..{east:g} degrees east, {south:g}..{north:g} north"
-    if not inside.any():
-        raise ValueError(f"{report.source}: row {report.station_rows[0]}: no station lies within {where}")
-    return stations.take(inside), report.without(~inside, f"outside {where}")
+_SYNOPTIC = {
+    "air_temp": ("temperature", {"Celsius": "degC", "Fahrenheit": "degF", "K": "K"}),
+    "wind_speed": ("wind", {"m/s": "m/s", "mph": "mph", "kph": "km/h", "knots": "kt", "kts": "kt"}),
+}
 
 
+def _declared(around: Any) -> dict[str, str]:
+    """The units that an answer of Synoptic Data declares."""
+    told = around.get("UNITS") if isinstance(around, dict) else None
+    if not isinstance(told, dict):
+        return {}
+    return {
+        quantity: names[told[name]]
+        for name, (quantity, names) in _SYNOPTIC.items()
+        if isinstance(told.get(name), str) and told[name] in names
+    }
+
+
+def _checked(stations: Stations, given: Mapping[str, Any]) -> Found:
+    """Stations already read, after the quality control and a box."""
+    names = ("format", "columns", "units", "country", "encoding", "time_zone", "at", "window")
+    _refuse("stations that are already read", given, *names, "repeated_places")
+    journal, settings = Journal(np.arange(1, len(stations) + 1)), quality_of(given.get("quality"))
+    if "box" in given:
+        cut(stations.lon, stations.lat, sides_of(given["box"]), journal, "stations")
+    flags = Flags(len(stations))
+    if settings is not None:
+        alive = journal.alive.copy()
+        check_stations(settings, flags, alive, stations.lon, stations.lat, stations.readings, {})
+    every = {name: getattr(stations, name) for name in stations.__dataclass_fields__}
+    found, report = report_of("stations", every, flags, settings, journal)
+    return (stations if len(found) == len(stations) else found), report
+
+
+@cache
 def default_snapshot() -> Stations:
     """The default snapshot: 1,439 stations of the contiguous US, 14 October 2007, 14:50 to 15:50 UTC.
 
     METAR reports of NOAA's National Weather Service, a work of the US government in the public domain; the
     reports were archived in the source distribution of pymetar 1.4. Relative humidity is given in whole
-    percent, wind in whole mph, 0 for calm. It is the same object at every call.
+    percent, wind in whole mph, 0 for calm. All of them, without a quality control. It is the same object at
+    every call.
     """
-    return read_snapshot()[0]
-
-
-@cache
-def read_snapshot() -> Found:
-    """The default snapshot and the report of its import; read once."""
     with as_file(files("simulators") / "data" / SNAPSHOT) as path:
-        stations, report = read_csv(path, *LAYOUTS["noaa-metar"])
-    return stations, replace(report, source=SNAPSHOT)
+        return read_csv(path, *LAYOUTS["noaa-metar"], quality="off")[0]

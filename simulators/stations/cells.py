@@ -8,11 +8,20 @@ from numpy.typing import NDArray
 
 from simulators.arrays import Array, Mask
 
-MISSING_WORDS = r"(?i:|m|na|n/a|nan|nat|null|none|missing|-+|\?+|/+(kt|mps|kmh)?)"
+MISSING_WORDS = r"(?i:|mm?|na|n/a|nan|nat|null|none|missing|-+|\?+|/+(kt|mps|kmh)?)"
 """Words for missing; M is the IEM's, slashes are those of METAR reports."""
 
 SENTINELS = (-9999.0, -999.9, -999.0, 999.0, 999.9, 9999.0, 9999.9)
 """Numbers for missing, none of which any reading can be."""
+
+CODES = (99.0, 99.9, 99.99, 999.99, 9999.99, 32767.0, -32768.0)
+"""Numbers, with either sign, that stand for missing where they are far from all else in their column: some
+readings can be 99 degF."""
+
+FAR = 5.0
+"""Robust standard deviations from the median of the others: no reading of the same weather."""
+
+_DECIMAL_COMMA = r"[+-]?\d+,\d+"
 
 _OFFSET = r"(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 _TIME_OF_DAY = r"\d:\d\d|T\d|\d \d"
@@ -31,11 +40,37 @@ def numbers(cells: pd.Series[str]) -> tuple[Array, Mask, Mask]:
         Text that is no number, and numbers that are not finite.
     """
     text = stripped(cells)
+    if decimal_commas(cells).any():
+        text = text.where(~text.str.fullmatch(_DECIMAL_COMMA), text.str.replace(",", ".", regex=False))
     values = pd.to_numeric(text, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     words = text.str.fullmatch(MISSING_WORDS).to_numpy(dtype=bool)
     missing = words | np.isin(values, SENTINELS)
     unreadable = ~missing & ~np.isfinite(values)
     return np.where(missing | unreadable, np.nan, values), missing, unreadable
+
+
+def decimal_commas(cells: pd.Series[str]) -> Mask:
+    """Which cells are numbers with a decimal comma, in a column where no number has a decimal point."""
+    if cells.dtype.kind in "fiub":
+        return np.zeros(len(cells), dtype=bool)
+    text = stripped(cells)
+    commas: Mask = text.str.fullmatch(_DECIMAL_COMMA).to_numpy(dtype=bool)
+    if commas.any() and text.str.contains(r"\d\.\d").any():
+        return np.zeros(len(cells), dtype=bool)
+    return commas
+
+
+def missing_codes(values: Array) -> Mask:
+    """Which values of a column, nan where there is none, are `CODES` that stand far from all others."""
+    magnitude = np.abs(values)
+    coded: Mask = np.isin(magnitude, np.abs(CODES))
+    others = values[~coded & np.isfinite(values)]
+    if not coded.any() or len(others) < 3:
+        return np.zeros(len(values), dtype=bool)
+    middle = np.median(others)
+    spread = max(1.4826 * float(np.median(np.abs(others - middle))), 0.02 * abs(float(middle)), 1.0)
+    beyond = (values > others.max() + spread) | (values < others.min() - spread)
+    return np.asarray(coded & beyond & (np.abs(values - middle) > FAR * spread))
 
 
 def examples(cells: pd.DataFrame, which: Mask) -> str:

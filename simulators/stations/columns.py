@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
+
 from policyloop.messages import did_you_mean, unknown_name
+from simulators.stations.import_report import Journal
 from simulators.stations.units import UNITS
 
 PLACES = ("lon", "lat")
-QUANTITIES = (*PLACES, "temperature", "humidity", "dew_point", "wind", "id", "name", "time")
+QUANTITIES = (*PLACES, "temperature", "humidity", "dew_point", "wind", "id", "name", "country", "time")
 
 
 def check_map(
@@ -32,6 +35,8 @@ def check_map(
     if "humidity" not in columns and "dew_point" not in columns:
         raise ValueError(f"{where}: no column is named for humidity or dew_point; one of them is needed")
     for quantity, column in columns.items():
+        if not isinstance(column, str):
+            raise ValueError(f"{where}: column {column!r} for {quantity} must be a name, in quotes")
         if column not in available:
             raise ValueError(
                 f"{where}: {header}no column {column!r} for {quantity}{did_you_mean(column, available)} "
@@ -48,6 +53,16 @@ def check_map(
     for quantity in units:
         if quantity not in columns:
             raise ValueError(f"{where}: a unit is given for {quantity!r}, but no column")
+
+
+def drop_elsewhere(cells: pd.DataFrame, country: str | None, journal: Journal, source: str) -> None:
+    """Drop the rows of other countries than the one asked for; ValueError where no column tells them."""
+    if country is None:
+        return
+    if "country" not in cells:
+        raise ValueError(f"{source}: country={country!r} has no effect: no column is named for country")
+    there = cells["country"].astype("string").fillna("").str.strip()
+    journal.note("dropped", (there != country).to_numpy(dtype=bool), f"country is not {country!r}")
 
 
 def quoted(names: Sequence[str], most: int = 30, longest: int = 40) -> str:
@@ -83,6 +98,32 @@ LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
         },
         {"temperature": "K", "humidity": "percent", "wind": "m/s", "time": "unix"},
     ),
+    "aviation-weather": (
+        {
+            "id": "icaoId",
+            "name": "name",
+            "lon": "lon",
+            "lat": "lat",
+            "time": "obsTime",
+            "temperature": "temp",
+            "dew_point": "dewp",
+            "wind": "wspd",
+        },
+        {"temperature": "degC", "dew_point": "degC", "wind": "kt", "time": "unix"},
+    ),
+    "synoptic": (
+        {
+            "id": "STID",
+            "name": "NAME",
+            "lon": "LONGITUDE",
+            "lat": "LATITUDE",
+            "time": "OBSERVATIONS.air_temp_value_1.date_time",
+            "temperature": "OBSERVATIONS.air_temp_value_1.value",
+            "humidity": "OBSERVATIONS.relative_humidity_value_1.value",
+            "wind": "OBSERVATIONS.wind_speed_value_1.value",
+        },
+        {"temperature": "degC", "humidity": "percent", "wind": "m/s"},
+    ),
     "station-set": (
         {
             "id": "ids",
@@ -97,8 +138,8 @@ LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
         {"temperature": "K", "humidity": "percent", "wind": "m/s"},
     ),
 }
-"""Columns and units by name: the default snapshot, the bulk file of OpenWeatherMap as a table, and what
-`simulators.stations.Stations.to_dataframe` makes."""
+"""Columns and units by name: the default snapshot, the bulk file of OpenWeatherMap as a table, METAR reports
+of aviationweather.gov in JSON, latest observations of Synoptic Data, and `Stations.to_dataframe`."""
 
 
 def known_layout(header: Sequence[str]) -> tuple[Mapping[str, str], Mapping[str, str]] | None:

@@ -7,8 +7,10 @@ from typing import Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from simulators.stations.columns import check_map
+from simulators.arrays import Mask
+from simulators.stations.columns import check_map, drop_elsewhere
 from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
@@ -20,6 +22,7 @@ def from_dataframe(
     units: Mapping[str, str],
     *,
     source: str = "DataFrame",
+    country: str | None = None,
     **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
     """The stations that a DataFrame holds.
@@ -30,9 +33,26 @@ def from_dataframe(
         Numbers, text, or times with or without a time zone. Its index does not count.
     source : str
         What messages and the report call the table. Rows are counted from 1.
-    columns, units, **options
+    columns, units, country, **options
         As for `simulators.stations.read_csv`, and so are the results and the errors.
     """
+    return from_rows(
+        frame, np.arange(1, len(frame) + 1), columns, units, source=source, country=country, **options
+    )
+
+
+def from_rows(
+    frame: pd.DataFrame,
+    rows: NDArray[np.int64],
+    columns: Mapping[str, str],
+    units: Mapping[str, str],
+    *,
+    source: str,
+    country: str | None = None,
+    broken: Mask | None = None,
+    **options: Unpack[TableOptions],
+) -> tuple[Stations, ImportReport]:
+    """As `from_dataframe`, of rows (n,) with numbers of their own, of which some are `broken`."""
     names = [str(name) for name in frame.columns]
     check_map(columns, units, names, source)
     cells = pd.DataFrame(
@@ -41,7 +61,11 @@ def from_dataframe(
             for quantity, column in columns.items()
         }
     )
-    return gather(cells, Journal(np.arange(1, len(frame) + 1)), source=source, units=units, **options)
+    journal = Journal(rows)
+    if broken is not None:
+        journal.note("dropped", broken, "line is not a JSON object")
+    drop_elsewhere(cells, country, journal, source)
+    return gather(cells, journal, source=source, units=units, **options)
 
 
 def _plain(column: pd.Series) -> pd.Series:

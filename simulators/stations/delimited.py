@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simulators.arrays import Mask
 from simulators.files.text_file import lines
-from simulators.stations.columns import check_map
+from simulators.stations.columns import check_map, drop_elsewhere
 from simulators.stations.gather import TableOptions, gather
 from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.station_set import Stations
@@ -48,10 +48,18 @@ class Table:
     ragged: Mask
 
 
+LONGEST_CELL = 50
+"""Lines that a quoted cell may have; a quote that is never closed takes in all that follow."""
+
+
 def read_table(
-    path: str | os.PathLike[str], *, delimiter: str | None = None, comment: str = "#", encoding: str = "utf-8"
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    comment: str = "#",
+    encoding: str | None = None,
 ) -> Table:
-    """Read delimited text with a header, plain or gzip; the options are those of `read_csv`."""
+    """Read delimited text with a header, plain or packed; the options are those of `read_csv`."""
     comments: list[str] = []
     at = 0
 
@@ -61,23 +69,27 @@ def read_table(
             if comment and line.startswith(comment):
                 comments.append(line.rstrip("\r\n"))
             elif line.strip():
-                yield line
+                yield line.strip() if delimiter == " " else line
 
     source = data()
     first = next(source, None)
     if first is None:
         raise ValueError(f"{path}: row {at}: there is no header")
     if delimiter is None:
-        delimiter = max("\t;,", key=first.count)
+        delimiter = _delimiter(first)
     elif len(delimiter) != 1:
         raise ValueError(f"{path}: delimiter {delimiter!r} must be one character")
     header_row = at
     header = _names(first, delimiter, f"{path}: row {at}")
     try:
         rows, cells, ragged = [], [], []
-        for row in csv.reader(source, delimiter=delimiter):
+        before = at
+        for row in csv.reader(source, delimiter=delimiter, skipinitialspace=delimiter == " "):
             rows.append(at)
             ragged.append(len(row) != len(header))
+            if max(map(len, row), default=0) > 80 or ragged[-1]:
+                _refuse_open_quote(row, ragged[-1], f"{path}: row {before + 1}")
+            before = at
             cells.append((row + [""] * len(header))[: len(header)] if ragged[-1] else row)
     except csv.Error as error:
         raise ValueError(f"{path}: row {at}: {_in_words(error)}") from None
@@ -88,16 +100,35 @@ def read_table(
     return Table(header, header_row, tuple(comments), frame, np.array(rows), np.array(ragged))
 
 
-def read_header(path: str | os.PathLike[str]) -> tuple[str, ...]:
+def _refuse_open_quote(row: list[str], ragged: bool, where: str) -> None:
+    """Refuse a cell of many lines that no table has: its quote was opened by mistake."""
+    for cell in row:
+        taken = cell.count("\n")
+        if taken > LONGEST_CELL or (taken and ragged):
+            raise ValueError(f"{where}: a quote that opens there takes in the next {taken} lines; remove it")
+
+
+def read_header(
+    path: str | os.PathLike[str], delimiter: str | None = None, encoding: str | None = None
+) -> tuple[str, ...]:
     """The names of the columns of usual delimited text; none where there is no header."""
-    numbered = enumerate(lines(path), 1)
+    numbered = enumerate(lines(path, encoding), 1)
     row, first = next(((i, line) for i, line in numbered if line.strip() and line[0] != "#"), (1, ""))
-    return _names(first, max("\t;,", key=first.count), f"{path}: row {row}")
+    return _names(first, delimiter or _delimiter(first), f"{path}: row {row}")
+
+
+def _delimiter(header: str) -> str:
+    """Tab, semicolon or comma, whichever the header holds most; spaces where it holds none of them."""
+    found = max("\t;,", key=header.count)
+    return found if found in header or len(header.split()) < 3 else " "
 
 
 def _names(line: str, delimiter: str, where: str) -> tuple[str, ...]:
+    line = line.strip() if delimiter == " " else line
+    spaces = delimiter == " "
     try:
-        return tuple(name.strip() for name in next(csv.reader([line], delimiter=delimiter), []))
+        read = csv.reader([line], delimiter=delimiter, skipinitialspace=spaces)
+        return tuple(name.strip() for name in next(read, []))
     except csv.Error as error:
         raise ValueError(f"{where}: {_in_words(error)}") from None
 
@@ -114,6 +145,7 @@ def from_table(
     units: Mapping[str, str],
     *,
     source: str,
+    country: str | None = None,
     **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
     """The stations of a table that has been read, as `read_csv`."""
@@ -122,6 +154,7 @@ def from_table(
     journal.note("dropped", table.ragged, f"row has not the {len(table.header)} cells of the header")
     cells = table.cells[list(columns.values())]
     cells.columns = pd.Index(list(columns))
+    drop_elsewhere(cells, country, journal, source)
     return gather(cells, journal, source=source, units=units, **options)
 
 
@@ -132,10 +165,11 @@ def read_csv(
     *,
     delimiter: str | None = None,
     comment: str = "#",
-    encoding: str = "utf-8",
+    country: str | None = None,
+    encoding: str | None = None,
     **options: Unpack[TableOptions],
 ) -> tuple[Stations, ImportReport]:
-    """Read stations from delimited text, plain or gzip.
+    """Read stations from delimited text, plain or packed (gzip, bzip2, xz, a zip of one file).
 
     Parameters
     ----------
@@ -143,26 +177,22 @@ def read_csv(
         The file. Its first line that is no comment names the columns.
     columns : mapping of quantity to column name
         `lon`, `lat`, `temperature`, `wind` and one or both of `humidity` and `dew_point`; if they
-        are there `id` (else the row stands for it), `name` and `time`. Of both, the dew point serves
-        where the humidity is missing.
+        are there `id` (else the row stands for it), `name`, `country` and `time`. Of both, the dew point
+        serves where the humidity is missing.
     units : mapping of quantity to unit
         Of `temperature` and `dew_point` K, degC or degF; of `humidity` percent or fraction (0..1); of
         `wind` m/s, km/h, mph or kt; of `time` `"unix"` (seconds), a format of `strptime`, or left out
         for ISO 8601.
     delimiter : str, optional
-        One character; left out, tab, semicolon or comma, whichever the header holds most.
+        One character; left out, tab, semicolon or comma, whichever the header holds most, or spaces.
     comment : str
         Lines that begin with it are no data; "" for none.
-    encoding : str
-        Of the text.
-    time_zone : str, optional
-        Of times without an offset, such as `"America/Chicago"`; left out, they count as UTC, and the report
-        says so.
-    at : str or datetime, optional
-        Of a station that is there more than once, the reading nearest to this moment (UTC unless it says
-        otherwise) is kept; left out, the latest.
-    repeated_places : {"keep", "drop"}, default "keep"
-        What to do with all but the first of the stations at one place. They are reported either way.
+    country : str, optional
+        Rows whose country is another are dropped.
+    encoding : str, optional
+        Of the text; left out, UTF-8 where it is, or what it looks like.
+    **options
+        The others of `simulators.stations.StationOptions`.
 
     Returns
     -------
@@ -178,4 +208,4 @@ def read_csv(
         dropped; one line that names the file and the row.
     """
     table = read_table(path, delimiter=delimiter, comment=comment, encoding=encoding)
-    return from_table(table, columns, units, source=os.fspath(path), **options)
+    return from_table(table, columns, units, source=os.fspath(path), country=country, **options)

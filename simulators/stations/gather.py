@@ -1,50 +1,55 @@
-"""From the cells of any source to stations and a report: every check of an import is here.
+"""From the cells of any source to stations and a report: the way of every import.
 
 The order of the checks is the order of the reasons for which a row may be dropped: cells that are missing or
-cannot be read, places and readings that cannot be, a dew point above the temperature, then stations that
-repeat.
+cannot be read, places and readings that cannot be, a dew point above the temperature, places outside a box,
+times far from the moment, readings that jump, then stations that repeat. What is left is a station a row, of
+which the quality control (`quality`) leaves out those that it finds wrong.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Mapping
-from typing import Literal, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from simulators.arrays import Array
-from simulators.contract.validation import choice
-from simulators.stations.cells import examples, numbers, stripped, times
+from simulators.arrays import Array, Mask, Rows
+from simulators.contract.validation import choice, number
+from simulators.stations.cells import stripped
+from simulators.stations.flags import Flags
+from simulators.stations.humidity import contradicting, humidity_of
 from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.station_set import LIMITS, Stations
-from simulators.stations.unit_check import suspicion
-from simulators.stations.units import convert, relative_humidity
+from simulators.stations.moments import Moment, Times, drop_stale, moment_of, note_span, times_of
+from simulators.stations.place_check import remarks
+from simulators.stations.quality import Quality, QualityOption, check_stations, quality_of
+from simulators.stations.readable import drop_impossible, readable, reading
+from simulators.stations.repeats import (
+    contradicting_repeats,
+    drop_repeated_stations,
+    handle_repeated_places,
+    one_spelling,
+)
+from simulators.stations.series_check import spikes, stuck
+from simulators.stations.station_set import Stations, in_box
 
-Moment = str | datetime.datetime | np.datetime64 | None
 RepeatedPlaces = Literal["keep", "drop"]
 
 
 class Which(TypedDict, total=False):
-    """Which of several readings or stations an import keeps: options of all importers, see `read_csv`."""
+    """Which readings and stations an import keeps: options of all importers, see `StationOptions`."""
 
     at: Moment
+    window: float | None
+    box: Sequence[float] | None
     repeated_places: RepeatedPlaces
+    quality: QualityOption
 
 
 class TableOptions(Which, total=False):
-    """Options of the importers of tables, see `read_csv`."""
+    """Options of the importers of tables, see `StationOptions`."""
 
     time_zone: str | None
-
-
-MOST_HUMIDITY = 110.0
-"""Percent. A saturated sensor may read a little over 100, which is clipped; more than this is no reading."""
-
-MOST_DEW_POINT_EXCESS = 1.0
-"""K. Rounding may put the dew point this far above the temperature, which means 100 %; more is an error."""
 
 
 def gather(
@@ -55,7 +60,10 @@ def gather(
     units: Mapping[str, str],
     time_zone: str | None = None,
     at: Moment = None,
+    window: float | None = None,
+    box: Sequence[float] | None = None,
     repeated_places: RepeatedPlaces = "keep",
+    quality: QualityOption = None,
 ) -> tuple[Stations, ImportReport]:
     """The stations that a table holds, and what became of its rows.
 
@@ -63,183 +71,178 @@ def gather(
     the journal already. Units and options are those of `read_csv`.
     """
     choice("repeated_places", repeated_places, ("keep", "drop"))
-    moment = _moment(at)
+    moment, asked = moment_of(at), at is not None
+    settings = quality_of(quality)
+    hours = None if window is None else number("window", window, above=0)
+    sides = None if box is None else sides_of(box)
+    if "time" not in cells:
+        given = {"at": at, "window": window, "time_zone": time_zone}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"{source}: {name}={value!r} has no effect: no column is named for time")
     if not len(cells):
         raise ValueError(f"{source}: row 1: there are no rows of data")
     ids = stripped(cells["id"]) if "id" in cells else pd.Series(journal.rows.astype(str), index=cells.index)
     journal.note("dropped", (ids == "").to_numpy(dtype=bool), "id is missing")
 
     lon = _longitudes(cells, journal)
-    lat = _readable(cells, "lat", journal)
-    _drop_impossible("lat", lat, journal)
-    temperature = _reading(cells, "temperature", units, journal)
-    _drop_impossible("temperature", temperature, journal)
-    wind = _reading(cells, "wind", units, journal)
-    _drop_impossible("wind", wind, journal)
-    humidity = _humidity(cells, units, temperature, journal)
-    time = _times(cells, units, time_zone, journal, source)
-    _drop_repeated_stations(ids, time, moment, journal)
+    lat = readable(cells, "lat", journal)
+    _hint_at_swapped(lon, lat, journal)
+    drop_impossible("lat", lat, journal)
+    temperature = reading(cells, "temperature", units, journal)
+    drop_impossible("temperature", temperature, journal)
+    wind = reading(cells, "wind", units, journal)
+    drop_impossible("wind", wind, journal)
+    humidity, by_dew_point = humidity_of(cells, units, temperature, journal)
+    if sides is not None:
+        cut(lon, lat, sides, journal, source)
     place = pd.DataFrame({"lon": lon % 360.0, "lat": lat})
-    _repeated_places(place, np.stack([temperature, humidity, wind], axis=1), repeated_places, journal)
+    readings = np.stack([temperature, humidity, wind], axis=1)
+    time = times_of(cells, units, time_zone, journal, source)
+    ids = one_spelling(ids, place, journal)
+    flags = Flags(len(cells))
+    try:
+        moment = drop_stale(time, moment, hours, journal)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+    if settings is not None:
+        _check_rows(settings, flags, ids, time, readings, by_dew_point, journal)
+    drop_repeated_stations(ids, time, moment, asked, journal)
+    handle_repeated_places(place, readings, repeated_places, journal)
+    note_span(time, journal)
 
-    kept = np.flatnonzero(journal.alive)
-    if not len(kept):
-        reasons = "; ".join(f"{f.count} {f.reason}" for f in journal.findings if f.action == "dropped")
-        hints = "; ".join(f.reason for f in journal.findings if f.action == "noted")
-        raise ValueError(
-            f"{source}: row {journal.rows[0]}: all {len(cells)} rows are dropped: {reasons}"
-            + (f" ({hints})" if hints else "")
-        )
+    if not journal.alive.any():
+        raise ValueError(_all_dropped(source, len(cells), journal))
+    for text in remarks(lon[journal.alive], lat[journal.alive], ids[journal.alive].tolist()):
+        journal.remark(text)
+    if settings is not None:
+        check_stations(settings, flags, journal.alive.copy(), lon, lat, readings, units)
     names = stripped(cells["name"]) if "name" in cells else pd.Series("", index=cells.index)
-    stations = Stations(
-        ids=ids.to_numpy(dtype=np.str_)[kept],
-        names=names.to_numpy(dtype=np.str_)[kept],
-        lon=lon[kept],
-        lat=lat[kept],
-        time=time[kept],
-        temperature=temperature[kept],
-        humidity=humidity[kept],
-        wind=wind[kept],
+    every: dict[str, Any] = {
+        "ids": ids.to_numpy(dtype=np.str_),
+        "names": names.to_numpy(dtype=np.str_),
+        "lon": lon,
+        "lat": lat,
+        "time": time,
+        "temperature": temperature,
+        "humidity": humidity,
+        "wind": wind,
+    }
+    return report_of(source, every, flags, settings, journal)
+
+
+def report_of(
+    source: str,
+    every: Mapping[str, Any],
+    flags: Flags,
+    settings: Quality | None,
+    journal: Journal,
+) -> tuple[Stations, ImportReport]:
+    """The stations that are kept of the rows that are left, and the report with the others."""
+    out = (
+        flags.flagged & journal.alive
+        if settings is not None and settings.leave_out
+        else flags.flagged & False
     )
+    kept, left_out = np.flatnonzero(journal.alive & ~out), np.flatnonzero(out)
+    if not len(kept):
+        raise ValueError(
+            f"{source}: row {journal.rows[left_out[0]]}: the quality control leaves out all "
+            f'{len(left_out)} stations; quality = "off" keeps them'
+        )
+
+    def taken(rows: Rows) -> Stations:
+        return Stations(**{name: values[rows] for name, values in every.items()})
+
+    stations = taken(kept)
     if stations.crosses_antimeridian:
         journal.remark(
             "stations lie on both sides of the antimeridian; "
             f"centre maps at {stations.central_longitude:g} degrees"
         )
-    rows = tuple(journal.rows[kept].tolist())
-    return stations, ImportReport(source, len(cells), len(stations), tuple(journal.findings), rows)
+    done: Literal["left out", "kept"] = "left out" if settings is None or settings.leave_out else "kept"
+    report = ImportReport(
+        source,
+        len(journal.rows),
+        len(stations),
+        tuple(journal.findings),
+        tuple(journal.rows[kept].tolist()),
+        tuple(flags.listed(np.flatnonzero(journal.alive), every["ids"], journal.rows, done)),
+        taken(left_out) if len(left_out) else None,
+        "off" if settings is None else "on",
+    )
+    return stations, report
 
 
-def _moment(at: Moment) -> np.datetime64 | None:
-    if at is None:
-        return None
-    moment = pd.to_datetime(pd.Series([at], dtype=object), utc=True, errors="coerce").dt.tz_localize(None)
-    if moment.isna().any():
-        raise ValueError(f"at={at!r} must be a date and time, such as '2007-10-14T15:00Z'")
-    return np.datetime64(moment.iloc[0].isoformat(), "s")
-
-
-def _readable(cells: pd.DataFrame, quantity: str, journal: Journal) -> Array:
-    """A column's numbers; rows where there is none are dropped."""
-    values, missing, unreadable = numbers(cells[quantity])
-    shown = examples(cells[[quantity]], missing & journal.alive)
-    journal.note("dropped", missing, f"{quantity} is missing ({shown})")
-    journal.note("dropped", unreadable, f"{quantity} is not a number")
-    return values
-
-
-def _reading(cells: pd.DataFrame, quantity: str, units: Mapping[str, str], journal: Journal) -> Array:
-    """A column in canonical units; rows without a number are dropped, a suspicious unit is noted."""
-    return _converted(_readable(cells, quantity, journal), quantity, units[quantity], journal)
-
-
-def _converted(values: Array, quantity: str, unit: str, journal: Journal) -> Array:
-    doubt = suspicion(quantity, values[journal.alive], unit)
-    if doubt:
-        journal.remark(doubt)
-    return convert(values, quantity, unit)
-
-
-def _drop_impossible(quantity: str, values: Array, journal: Journal) -> None:
-    low, high = LIMITS[quantity]
-    unit = {"lat": "degrees", "lon": "degrees", "temperature": "K", "wind": "m/s"}[quantity]
-    outside = ~((values >= low) & (values <= high))
-    journal.note("dropped", outside, f"{quantity} is impossible: not within {low:g}..{high:g} {unit}")
+def _check_rows(
+    settings: Quality,
+    flags: Flags,
+    ids: pd.Series[str],
+    time: Times,
+    readings: Array,
+    by_dew_point: Array,
+    journal: Journal,
+) -> None:
+    """The checks of rows, of which a station may have many."""
+    if settings.spike:
+        jumps = spikes(ids, time, readings[:, 0], journal.alive, settings.spike)
+        why = f"spike: temperature jumps by more than {settings.spike:g} K an hour from the station's others"
+        journal.note("dropped", jumps, why)
+    if settings.contradiction:
+        differ = contradicting(readings[:, 1], by_dew_point, journal.alive, settings.contradiction, journal)
+        why = "humidity {value:.0f} % where temperature and dew point make {expected:.0f} %"
+        flags.add("contradiction", differ, "humidity", why, readings[:, 1], by_dew_point)
+        twice = contradicting_repeats(ids, time, readings, journal.alive)
+        why = "temperature {value:.1f} K in one of several rows of the same time, which differ"
+        flags.add("contradiction", twice, "temperature", why, readings[:, 0])
+    if settings.stuck:
+        still = stuck(ids, time, readings[:, 0], journal.alive, settings.stuck)
+        why = f"temperature has been {{value:.1f}} K for {settings.stuck:g} hours or more"
+        flags.add("stuck", still, "temperature", why, readings[:, 0])
 
 
 def _longitudes(cells: pd.DataFrame, journal: Journal) -> Array:
-    lon = _readable(cells, "lon", journal)
+    lon = readable(cells, "lon", journal)
     from_zero = (lon > 180.0) & (lon <= 360.0)
     journal.note("changed", from_zero, "longitude counted from 0 to 360, now from -180 to 180")
     lon = np.where(from_zero, lon - 360.0, lon)
-    _drop_impossible("lon", lon, journal)
+    drop_impossible("lon", lon, journal)
     return lon
 
 
-def _humidity(cells: pd.DataFrame, units: Mapping[str, str], temperature: Array, journal: Journal) -> Array:
-    """The humidity in percent, from its column or where it has none from the dew point."""
-    if "dew_point" not in cells:
-        humidity = _reading(cells, "humidity", units, journal)
-    else:
-        dew_point, *_ = numbers(cells["dew_point"])
-        dew_point = _converted(dew_point, "dew_point", units["dew_point"], journal)
-        if "humidity" in cells:
-            humidity, *_ = numbers(cells["humidity"])
-            humidity = _converted(humidity, "humidity", units["humidity"], journal)
-        else:
-            humidity = np.full(len(cells), np.nan)
-        without = np.isnan(humidity)
-        nothing = without & np.isnan(dew_point)
-        sources = [name for name in ("humidity", "dew_point") if name in cells]
-        label = " and ".join(sources).replace("_", " ") + (" are" if len(sources) > 1 else " is")
-        shown = examples(cells[sources], nothing & journal.alive)
-        journal.note("dropped", nothing, f"{label} missing or not a number ({shown})")
-        low, high = LIMITS["temperature"][0] - 60.0, LIMITS["temperature"][1]
-        impossible = without & ~((dew_point >= low) & (dew_point <= high))
-        journal.note("dropped", impossible, f"dew point is impossible: not within {low:g}..{high:g} K")
-        excess = dew_point - temperature
-        above = excess > 0.0
-        far = excess > MOST_DEW_POINT_EXCESS
-        limit = f"{MOST_DEW_POINT_EXCESS:g} K"
-        journal.note("dropped", without & far, f"dew point above temperature by more than {limit}")
-        journal.note(
-            "clipped", without & above, f"dew point above temperature by up to {limit}: humidity 100 %"
-        )
-        journal.note("noted", ~without & above, "dew point above temperature; the humidity column was used")
-        usable = without & journal.alive
-        journal.note("noted", usable, "humidity computed from the dew point")
-        t, d = temperature[usable], dew_point[usable]
-        humidity[usable] = relative_humidity(t, np.minimum(d, t))
-    impossible = ~((humidity >= 0.0) & (humidity <= MOST_HUMIDITY))
-    journal.note("dropped", impossible, f"humidity is impossible: not within 0..{MOST_HUMIDITY:g} percent")
-    journal.note("clipped", humidity > 100.0, f"humidity above 100 % (up to {MOST_HUMIDITY:g}): set to 100")
-    return np.minimum(humidity, 100.0)
+def _hint_at_swapped(lon: Array, lat: Array, journal: Journal) -> None:
+    swapped: Mask = (np.abs(lat) > 90.0) & (np.abs(lat) <= 180.0) & (np.abs(lon) <= 90.0)
+    journal.note("dropped", swapped, "lat is impossible: latitude and longitude seem to change places")
 
 
-def _times(
-    cells: pd.DataFrame, units: Mapping[str, str], time_zone: str | None, journal: Journal, source: str
-) -> NDArray[np.datetime64]:
-    if "time" not in cells:
-        return np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[s]")
-    try:
-        time, unreadable, naive = times(cells["time"], units.get("time"), time_zone)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from None
-    journal.note(
-        "noted", unreadable, "time cannot be read, or the clock was changed then; kept without a time"
-    )
-    if time_zone is None:
-        journal.note("noted", naive, "time without an offset or time zone, taken as UTC")
-    elif naive.any() and time_zone.upper() not in ("UTC", "GMT", "ETC/UTC"):
-        journal.note("changed", naive, f"time of {time_zone} turned into UTC")
-    return time
+def sides_of(box: Sequence[float]) -> tuple[float, float, float, float]:
+    """The four sides of a box, checked."""
+    if isinstance(box, str) or len(box) != 4:
+        raise ValueError(f"box={box!r} must be four numbers of degrees: west, south, east, north")
+    west, south, east, north = (number("box", side) for side in box)
+    return west, south, east, north
 
 
-def _drop_repeated_stations(
-    ids: pd.Series[str], time: NDArray[np.datetime64], moment: np.datetime64 | None, journal: Journal
+def cut(
+    lon: Array, lat: Array, sides: tuple[float, float, float, float], journal: Journal, source: str
 ) -> None:
-    """Of each station keep the reading that is the latest or nearest to a moment, the first of equals."""
-    later = np.iinfo(np.int64).max
-    seconds = time.astype("datetime64[s]").astype(np.int64)
-    away = -seconds if moment is None else np.abs(seconds - moment.astype(np.int64))
-    away = np.where(np.isnat(time), later, away)
-    rows = np.flatnonzero(journal.alive)
-    order = rows[np.argsort(away[rows], kind="stable")]
-    repeated = np.zeros(len(ids), dtype=bool)
-    repeated[order] = ids.iloc[order].duplicated().to_numpy()
-    kept = "latest reading is kept" if moment is None else f"reading nearest to {moment} UTC is kept"
-    journal.note("dropped", repeated, f"repeated station: its {kept}")
+    """Drop the rows outside a box."""
+    west, south, east, north = sides
+    where = f"{west:g}..{east:g} degrees east, {south:g}..{north:g} north"
+    inside = in_box(lon, lat, *sides)
+    if journal.alive.any() and not (inside & journal.alive).any():
+        hint = ""
+        for words, x, y in (("the sign of longitudes turned", -lon, lat), ("lon and lat swapped", lat, lon)):
+            if (turned := in_box(x, y, *sides) & journal.alive).any():
+                hint = f"; with {words} {turned.sum()} would"
+        raise ValueError(
+            f"{source}: row {journal.rows[journal.alive][0]}: no station lies within {where}{hint}"
+        )
+    journal.note("dropped", ~inside, f"outside {where}")
 
 
-def _repeated_places(place: pd.DataFrame, readings: Array, action: RepeatedPlaces, journal: Journal) -> None:
-    rows = np.flatnonzero(journal.alive)
-    at = place.iloc[rows]
-    again = np.zeros(len(place), dtype=bool)
-    again[rows] = at.duplicated().to_numpy()
-    if action == "drop":
-        journal.note("dropped", again, "repeated place: the first station there is kept")
-        return
-    same = np.zeros(len(place), dtype=bool)
-    same[rows] = pd.concat([at.reset_index(drop=True), pd.DataFrame(readings[rows])], axis=1).duplicated()
-    journal.note("noted", again & same, "same place and readings as an earlier station")
-    journal.note("noted", again & ~same, "same place as an earlier station, other readings")
+def _all_dropped(source: str, n: int, journal: Journal) -> str:
+    reasons = "; ".join(f"{f.count} {f.reason}" for f in journal.findings if f.action == "dropped")
+    hints = "; ".join(f.reason for f in journal.findings if f.action == "noted")
+    text = f"{source}: row {journal.rows[0]}: all {n} rows are dropped: {reasons}"
+    return text + (f" ({hints})" if hints else "")

@@ -36,20 +36,20 @@ def is_iem_asos(header: Sequence[str]) -> bool:
 
 
 def read_iem_asos(
-    path: str | os.PathLike[str], **options: Unpack[TableOptions]
+    path: str | os.PathLike[str], *, encoding: str | None = None, **options: Unpack[TableOptions]
 ) -> tuple[Stations, ImportReport]:
-    """Read stations from an IEM ASOS export, plain or gzip.
+    """Read stations from an IEM ASOS export, plain or packed.
 
     Parameters
     ----------
     path : path
         The file, with the columns station, valid, lon, lat, tmpf (or tmpc), relh or dwpf (or dwpc) or both,
         and sknt (or sped).
-    **options
+    encoding, **options
         As for `simulators.stations.read_csv`. Without a `time_zone` that of the file's own comment counts. An
         export covers hours or days: `at` picks one. So are the results and the errors.
     """
-    table = read_table(path)
+    table = read_table(path, encoding=encoding)
     columns = {"id": "station", "lon": "lon", "lat": "lat"}
     units = {}
     valid = [name for name in table.header if name.startswith("valid")]  # once "valid(UTC)"
@@ -68,7 +68,7 @@ def read_iem_asos(
         raise ValueError(f"{where}: no column relh or dwpf; export one of them")
     if not {"lon", "lat"} <= set(table.header):
         raise ValueError(f"{where}: no columns lon and lat; export with latitude and longitude (latlon=yes)")
-    if options.get("time_zone") is None:
+    if valid and options.get("time_zone") is None:
         zones = (_ZONE.match(line) for line in table.comments)
         options["time_zone"] = next((zone.group(1) for zone in zones if zone), None)
     return from_table(table, columns, units, source=os.fspath(path), **options)

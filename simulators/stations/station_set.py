@@ -118,9 +118,7 @@ class Stations:
 
     def inside(self, west: float, south: float, east: float, north: float) -> Mask:
         """Which stations are in a box of degrees, limits included; it crosses 180 degrees if west > east."""
-        across = (self.lon >= west, self.lon <= east)
-        inside = across[0] & across[1] if west <= east else across[0] | across[1]
-        return np.asarray(inside & (self.lat >= south) & (self.lat <= north))
+        return in_box(self.lon, self.lat, west, south, east, north)
 
     def within(self, west: float, south: float, east: float, north: float) -> Stations:
         """The stations in a box, as `inside`; ValueError if no station is there."""
@@ -134,3 +132,10 @@ class Stations:
     def to_dataframe(self) -> pd.DataFrame:
         """A row a station, with the attributes as columns."""
         return pd.DataFrame({field.name: getattr(self, field.name) for field in fields(self)})
+
+
+def in_box(lon: Array, lat: Array, west: float, south: float, east: float, north: float) -> Mask:
+    """Which places lie in a box of degrees, limits included; it crosses 180 degrees if west > east."""
+    across = (lon >= west, lon <= east)
+    inside = across[0] & across[1] if west <= east else across[0] | across[1]
+    return np.asarray(inside & (lat >= south) & (lat <= north))

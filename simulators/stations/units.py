@@ -73,3 +73,15 @@ def relative_humidity(temperature: ArrayLike, dew_point: ArrayLike) -> Array:
     t, d = (np.asarray(x, dtype=float) - 273.15 for x in (temperature, dew_point))
     humidity: Array = 100.0 * np.exp(17.62 * d / (243.12 + d) - 17.62 * t / (243.12 + t))
     return humidity
+
+
+def dew_point_of(temperature: ArrayLike, humidity: ArrayLike) -> Array:
+    """The dew point, K, of temperatures in K and humidities in percent: `relative_humidity` turned round.
+
+    Minus infinity where the humidity is 0.
+    """
+    t = np.asarray(temperature, dtype=float) - 273.15
+    with np.errstate(divide="ignore"):
+        e = np.log(np.asarray(humidity, dtype=float) / 100.0) + 17.62 * t / (243.12 + t)
+    dew_point: Array = np.where(np.isneginf(e), -np.inf, 243.12 * e / (17.62 - e) + 273.15)
+    return dew_point

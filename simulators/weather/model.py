@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array, Mask, Rows
+from simulators.stations.sphere import points_on_sphere
 from simulators.weather.sensor_network import NOISE_VARIANCE
-from simulators.weather.sphere import points_on_sphere
 from simulators.weather.transport import transport_matrix
 
 AMPLITUDE = (4.0, -12.0, 1.0)

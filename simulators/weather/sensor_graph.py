@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from simulators.arrays import Array, Edges
-from simulators.weather.sphere import arc_of_chord
+from simulators.stations.sphere import arc_of_chord
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -19,9 +19,9 @@ from simulators.contract.seeds import as_sequence, child
 from simulators.contract.validation import choice, number, per_group, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source, StationOptions
+from simulators.stations.sphere import points_on_sphere
 from simulators.weather.perceived_temperature import PerceivedTemperature, Rule
 from simulators.weather.sensor_graph import connected_neighbours, graph_of
-from simulators.weather.sphere import points_on_sphere
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -75,8 +75,7 @@ class SensorNetwork(Environment):
     seed : int or numpy.random.SeedSequence, default 0
         Of the draws above.
     **stations
-        How to read `data`: `format`, `columns`, `units`, `country`, `box`, `time_zone`, `at` and
-        `repeated_places`, as in `simulators.stations.read_stations`.
+        How to read `data`, and the quality control: see `simulators.stations.StationOptions`.
 
     Raises
     ------
@@ -89,7 +88,9 @@ class SensorNetwork(Environment):
     stations : Stations
         Those of the network, the graph's nodes.
     report : ImportReport
-        What the import read, dropped or clipped.
+        What the import read, dropped or clipped, and what the quality control found.
+    left_out : Stations or None
+        The stations that the quality control left out of the network.
     nodes : (n,) array of int
         The node of each candidate row.
     noise_variances : (3,) array
@@ -122,6 +123,7 @@ class SensorNetwork(Environment):
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = as_sequence(seed)
         found, self.report = read_stations(data, **stations)
+        self.left_out = self.report.left_out
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
         self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found

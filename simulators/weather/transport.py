@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from simulators.arrays import Array, Edges
-from simulators.weather.sphere import points_on_sphere
+from simulators.stations.sphere import points_on_sphere
 
 SECONDS = 3600.0
 

@@ -74,12 +74,6 @@ def trusting(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture(autouse=True)
-def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables have room, whatever the terminal of who runs the tests."""
-    monkeypatch.setenv("COLUMNS", "160")
-
-
-@pytest.fixture(autouse=True)
 def no_idle_children() -> Iterator[None]:
     """End the processes that took a test's steps: they stand in its folder, and know its environments."""
     yield

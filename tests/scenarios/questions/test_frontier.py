@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 import scenarios
 from optimizer import Composition, DecomposedGP, GeneralComposition
 from optimizer.composition.ready import ready
+from optimizer.composition.scalarised import AUGMENTED, Scale, chebyshev
 from optimizer.differences import jacobian
 from scenarios.questions import frontier as tracing
 from scenarios.questions.frontier import knee, nondominated, simplex
@@ -50,12 +51,13 @@ def test_the_search_climbs_the_chebyshev_value_of_the_posterior_means():
     model.observe(rng.random((20, 2)), rng.normal(size=(20, 3)))
     search = SimpleNamespace(limits=None, model=model, maximise=lambda *functions: functions)
     weights, low, span = np.array([0.3, 0.7]), np.array([-4.0, -2.0]), np.array([3.0, 1.5])
-    value, value_and_gradient = tracing._toward(search, [total, worst], weights, low, span)
+    goal = chebyshev([total, worst], weights, Scale(low, span))
+    value, value_and_gradient = tracing._toward(search, [total, worst], goal)
     X = rng.random((25, 2))
     means, _ = model.predict_groups(X)
     signed = np.stack([-means @ [1.0, 2.0, 0.5], -means.max(axis=1)], axis=1)
     lacking = weights * (1 - (signed - low) / span)
-    expected = -lacking.max(axis=1) - tracing.AUGMENTED * lacking.sum(axis=1)
+    expected = -lacking.max(axis=1) - AUGMENTED * lacking.sum(axis=1)
     values, gradients = value_and_gradient(X)
     np.testing.assert_allclose(values, expected, rtol=1e-9)
     np.testing.assert_allclose(value(X), expected, rtol=1e-9)

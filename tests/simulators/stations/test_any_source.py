@@ -40,7 +40,7 @@ def test_the_format_is_told_from_the_file_and_can_be_named(tmp_path):
 
 def test_tables_with_a_known_header_need_no_map(tmp_path):
     stations = default_snapshot()
-    found, _ = read_stations(stations.to_dataframe())
+    found, _ = read_stations(stations.to_dataframe(), quality="off")
     assert np.array_equal(found.readings, stations.readings)
     assert np.array_equal(found.time, stations.time)
     bulk = pd.DataFrame(
@@ -61,7 +61,7 @@ def test_tables_with_a_known_header_need_no_map(tmp_path):
 
 
 def test_stations_of_a_program_are_taken_as_they_are():
-    found, report = read_stations(default_snapshot())
+    found, report = read_stations(default_snapshot(), quality="off")
     assert found is default_snapshot()
     assert (report.source, report.stations) == ("stations", 1439)
 
@@ -103,7 +103,11 @@ PLACES = HEADER + "a,-100,40,20,50,3\nb,-100,40,25,50,3\nc,-101,40,25,50,3\n"
     ("content", "options", "message"),
     [
         ("", {}, "row 1: the file is empty"),
-        (gzip.compress(ROWS.encode() * 50, mtime=0)[:-20], {}, "row .*: the gzip file is cut off or damaged"),
+        (
+            gzip.compress(ROWS.encode() * 50, mtime=0)[:-20],
+            {},
+            "row .*: the packed file is cut off or damaged",
+        ),
         (HEADER, {}, "row 1: there are no rows below the header"),
         (ROWS, {"columns": {**COLUMNS, "wind": "v"}}, "row 1: no column 'v' for wind"),
         (ROWS, {"units": {"temperature": "degC", "humidity": "percent"}}, "column 'w' for wind has no unit"),

@@ -79,6 +79,7 @@ def test_the_snapshots_dew_points_give_its_humidity_to_their_rounding():
         path,
         {**columns, "dew_point": "dewpoint_f", "wind": "wind_mph"},
         {"temperature": "degF", "dew_point": "degF", "wind": "mph"},
+        quality="off",
     )
     difference = np.abs(from_dew_point.humidity - snapshot.humidity)
     assert difference.max() < 4.0
@@ -91,7 +92,7 @@ def test_the_papers_file_has_its_2906_sensors_and_another_maximiser_under_each_r
     columns = {**COLUMNS, "name": "name", "time": "time_unix"}
     columns.update({"temperature": "temp_k", "humidity": "humidity_percent", "wind": "wind_speed_ms"})
     units = {"temperature": "K", "humidity": "percent", "wind": "m/s", "time": "unix"}
-    found, report = read_csv(PAPER_FILE, columns, units)
+    found, report = read_csv(PAPER_FILE, columns, units, quality="off")
     assert (report.rows, report.stations, report.findings) == (2906, 2906, ())
     T = convert(found.temperature, "temperature", "K", "degF")
     assert [(T <= 50).sum(), ((T > 50) & (T < 70)).sum(), (T >= 70).sum(), (T >= 80).sum()] == [
@@ -172,7 +173,8 @@ def test_every_row_is_either_kept_or_dropped_for_one_reason(rows):
     good = ("good", -100.0, 40.0, 20.0, 50.0, 5.0)
     frame = pd.DataFrame([*rows, good], columns=["id", "lon", "lat", "t", "h", "w"])
     found, report = from_dataframe(frame, COLUMNS, UNITS)
-    assert report.rows == len(frame) == report.stations + report.count("dropped")
+    left_out = 0 if report.left_out is None else len(report.left_out)
+    assert report.rows == len(frame) == report.stations + report.count("dropped") + left_out
     assert report.stations == len(found)
     assert "good" in found.ids
     for finding in report.findings:
@@ -195,7 +197,7 @@ def test_the_same_stations_in_any_units_are_the_same_stations(readings, t, h, w)
     n = len(readings)
     frame = pd.DataFrame({"id": np.arange(n), "lon": -100.0 - np.arange(n), "lat": 40.0})
     frame = frame.assign(t=to[t], h=share[h], w=speed * metres[w])
-    found, _ = from_dataframe(frame, COLUMNS, {"temperature": t, "humidity": h, "wind": w})
+    found, _ = from_dataframe(frame, COLUMNS, {"temperature": t, "humidity": h, "wind": w}, quality="off")
     assert np.abs(found.temperature - celsius - 273.15).max() < 1e-9
     assert np.abs(found.humidity - percent).max() < 1e-9
     assert np.abs(found.wind - speed).max() < 1e-9

@@ -57,14 +57,14 @@ def test_its_variants_keep_the_contract(options):
 
 def test_a_third_is_set_aside_and_the_rest_are_the_candidates(weather):
     features, outcomes = weather.set_aside
-    assert (len(features), weather.policy_space.size, weather.graph.number_of_nodes()) == (479, 960, 1439)
-    rows = np.arange(960)
+    assert (len(features), weather.policy_space.size, weather.graph.number_of_nodes()) == (475, 951, 1426)
+    rows = np.arange(951)
     everyone = np.concatenate([outcomes, weather.expected(rows)])
-    snapshot = default_snapshot().readings
+    snapshot = read_stations()[0].readings
     assert np.array_equal(np.unique(everyone, axis=0), np.unique(snapshot, axis=0))
     places = np.concatenate([features, weather.policy_space.embed(rows)])
     assert len(np.unique(places, axis=0)) == len(
-        np.unique(np.stack([default_snapshot().lon, default_snapshot().lat], axis=1), axis=0)
+        np.unique(np.stack([read_stations()[0].lon, read_stations()[0].lat], axis=1), axis=0)
     )
 
 
@@ -79,8 +79,8 @@ def test_the_split_is_drawn_from_the_seed():
 
 
 def test_the_best_station_of_2007_is_robstown_in_texas():
-    everyone = make("weather", set_aside_share=0)
-    rows = np.arange(1439)
+    everyone = make("weather", set_aside_share=0)  # with or without the quality control
+    rows = np.arange(1426)
     felt = everyone.compose(everyone.expected(rows), rows)
     assert everyone.step(int(felt.argmax())).info == {"id": "KRBO"}
     assert felt.max() == pytest.approx(98.40, abs=0.005)
@@ -91,7 +91,7 @@ def test_the_best_station_of_2007_is_robstown_in_texas():
     ("rule", "name", "value"), [("nws", "Key West", 73.38), ("paper", "Immokalee", 72.69)]
 )
 def test_the_best_station_of_2017_depends_on_the_rule(rule, name, value):
-    paper = make("weather", data=PAPER_FILE, rule=rule, set_aside_share=0)
+    paper = make("weather", data=PAPER_FILE, rule=rule, set_aside_share=0, quality="off")
     rows = np.arange(2906)
     felt = paper.compose(paper.expected(rows), rows)
     assert paper.stations.names[paper.nodes[felt.argmax()]] == name
@@ -237,8 +237,8 @@ def test_a_wrong_option_is_named_with_what_is_accepted(options, message):
 
 
 def test_there_are_no_rows_beyond_the_candidates(weather):
-    for rows in ([960], [-1], [0.5]):
-        with pytest.raises(ValueError, match=r"candidate rows must be whole numbers in 0\.\.959"):
+    for rows in ([951], [-1], [0.5]):
+        with pytest.raises(ValueError, match=r"candidate rows must be whole numbers in 0\.\.950"):
             weather.expected(rows)
 
 
@@ -250,5 +250,7 @@ def test_a_smaller_network_is_drawn_from_the_seed():
 
 
 def test_the_report_of_the_import_is_at_hand(weather):
-    assert (weather.report.rows, weather.report.stations, weather.report.findings) == (1439, 1439, ())
+    assert (weather.report.rows, weather.report.stations, weather.report.findings) == (1439, 1426, ())
+    assert set(weather.left_out.ids) == {flag.station for flag in weather.report.flags}
+    assert len(weather.left_out) == 13
     assert weather.report is read_stations()[1]

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import RBF, Matern, RationalQuadratic
 from sklearn.metrics.pairwise import haversine_distances
 
-from simulators.weather.sphere import EARTH_RADIUS, arc_of_chord, points_on_sphere
+from simulators.stations.sphere import EARTH_RADIUS, arc_of_chord, points_on_sphere
 
 longitudes, latitudes = st.floats(-540, 540), st.floats(-90, 90)
 

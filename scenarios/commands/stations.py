@@ -1,0 +1,132 @@
+"""The command `policyloop stations`: what would be read of a file of weather stations, without a run."""
+
+from __future__ import annotations
+
+import enum
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from policyloop.messages import on_one_line
+from scenarios.commands.check import options_of
+from scenarios.commands.console import Debug, Force, say
+from scenarios.errors import UserError
+
+if TYPE_CHECKING:
+    from simulators.stations import Stations
+
+
+class StationsFormat(enum.StrEnum):
+    """How `stations` prints."""
+
+    text = "text"
+    json = "json"
+
+
+_MAP = "QUANTITY=NAME,.."
+
+
+def stations(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stations: text, JSON, XLSX or Parquet.")],
+    columns: Annotated[str | None, typer.Option(metavar=_MAP, help="Which column holds what.")] = None,
+    units: Annotated[str | None, typer.Option(metavar=_MAP, help="The unit of each quantity.")] = None,
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="The moment that is wanted.")] = None,
+    window: Annotated[float | None, typer.Option(help="Hours around that moment.")] = None,
+    box: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Degrees; others are dropped.")] = None,
+    country: Annotated[str | None, typer.Option(help="Others are dropped, where the file tells it.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of text.", show_default="detected")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="KEY=VALUE", help="Another, such as quality=off; repeatable."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="NAME", help="Draw NAME.png and NAME.svg.")] = None,
+    format: Annotated[StationsFormat, typer.Option(help="How to print.")] = StationsFormat.text,
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Read weather stations as a run would, and tell what was found; nothing is run or stored.
+
+    For example:
+
+      policyloop stations my.csv --columns lon=x,lat=y,temperature=t,dew_point=td,wind=ff
+        --units temperature=degC,dew_point=degC,wind=kt
+
+      policyloop stations weather_14.json.gz --country US --out map
+    """
+    from simulators.stations import read_stations
+
+    named = {"at": at, "window": window, "country": country, "encoding": encoding}
+    given: dict[str, Any] = {**options_of(option or [])}
+    given |= {name: value for name, value in named.items() if value is not None}
+    for name, text in (("columns", columns), ("units", units)):
+        if text is not None:
+            given[name] = _mapping(name, text)
+    if box is not None:
+        given["box"] = _numbers(box)
+    if out is not None and not force:
+        for path in (out.with_name(f"{out.name}.{kind}") for kind in ("png", "svg")):
+            if path.exists():
+                raise UserError(f"command line: --out = {out}: {path} exists; --force replaces it")
+    try:
+        found, report = read_stations(file, **given)
+    except (ValueError, TypeError) as error:
+        raise UserError(on_one_line(error)) from error
+    if format is StationsFormat.json:
+        say(json.dumps({**report.to_dict(), "ranges": _ranges(found)}, indent=2, allow_nan=False))
+    else:
+        for line in [*str(report).splitlines(), *_range_lines(found), *_next(file, given)]:
+            say(line)
+    if out is not None:
+        from scenarios.figures.drawing import save
+        from scenarios.figures.import_map import import_map
+
+        for path in save(import_map(found, report), out):
+            say(path)
+
+
+def _mapping(name: str, text: str) -> dict[str, str] | str:
+    if "=" not in text and name == "units":
+        return text
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    if not all(key.strip() and value.strip() for key, _, value in pairs):
+        raise UserError(f"command line: --{name} = {text}; accepted: QUANTITY=NAME, separated by commas")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(one) for one in text.split(",")]
+    except ValueError:
+        raise UserError(f"command line: --box = {text}; accepted: west,south,east,north in degrees") from None
+
+
+def _ranges(stations: Stations) -> dict[str, list[float]]:
+    names = ("lon", "lat", "temperature", "humidity", "wind")
+    return {n: [float(getattr(stations, n).min()), float(getattr(stations, n).max())] for n in names}
+
+
+def _range_lines(stations: Stations) -> list[str]:
+    units = {"lon": "degrees", "lat": "degrees", "temperature": "K", "humidity": "percent", "wind": "m/s"}
+    return [
+        f"{name:11} {low:.2f} .. {high:.2f} {units[name]}" for name, (low, high) in _ranges(stations).items()
+    ]
+
+
+def _next(file: Path, given: dict[str, Any]) -> list[str]:
+    """The lines of a scenario that read the same, and the command that runs it."""
+    options = ", ".join(
+        f"{key} = {_toml(value)}" for key, value in {"data": str(file.absolute()), **given}.items()
+    )
+    lines = ["", "In a scenario file:", "[environment]", 'name = "weather"', f"options = {{ {options} }}"]
+    if not given:
+        lines.append(f"Or: policyloop run weather --data {shlex.quote(str(file))}")
+    return lines
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)

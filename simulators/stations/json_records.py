@@ -1,0 +1,85 @@
+"""Tables in JSON: an object a line, a list of objects, or an object that holds one list of them.
+
+Entries of entries are columns with dots, as pandas names them: `main.temp` of {"main": {"temp": 281.2}}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simulators.arrays import Mask
+from simulators.files.text_file import lines
+
+DEEPEST = 5
+"""Levels of entries that become columns."""
+
+
+def looks_like_json(path: str | os.PathLike[str], encoding: str | None = None) -> bool:
+    """Whether a text begins with a JSON object or list."""
+    first = next((line for line in lines(path, encoding) if line.strip()), "").lstrip()
+    return first.startswith(("{", "["))
+
+
+def read_records(
+    path: str | os.PathLike[str], encoding: str | None = None
+) -> tuple[list[Any], NDArray[np.int64], Mask, Any]:
+    """The objects of a JSON file.
+
+    Returns
+    -------
+    records : list of dict
+        {} where there is none.
+    rows : (n,) array of int
+        Their lines, or in a list their numbers from 1.
+    broken : (n,) array of bool
+        Which are no JSON objects.
+    around : object
+        The object that holds the list, {} where there is none.
+    """
+    text = list(lines(path, encoding))
+    first = next((line for line in text if line.strip()), "").lstrip()
+    whole = _parsed("".join(text)) if first.startswith("[") or _parsed(first) is None else None
+    around: Any = {}
+    if isinstance(whole, dict):
+        lists = [value for value in whole.values() if isinstance(value, list) and value]
+        objects = [one for one in lists if all(isinstance(entry, dict) for entry in one)]
+        if len(objects) == 1:
+            around, whole = whole, objects[0]
+        else:
+            whole = [whole]
+    if isinstance(whole, list):
+        found, rows = whole, np.arange(1, len(whole) + 1)
+    else:
+        numbered = [(row, line) for row, line in enumerate(text, 1) if line.strip()]
+        found = [_parsed(line) for _, line in numbered]
+        rows = np.array([row for row, _ in numbered], dtype=np.int64)
+        if len(found) == 1 and isinstance(found[0], dict):
+            lists = [v for v in found[0].values() if isinstance(v, list) and v and isinstance(v[0], dict)]
+            if len(lists) == 1 and "coord" not in found[0] and "city" not in found[0]:
+                around, found = found[0], lists[0]
+                rows = np.arange(1, len(found) + 1)
+    if not len(found):
+        raise ValueError(f"{path}: row 1: there are no rows of data")
+    broken = np.array([not isinstance(record, dict) for record in found])
+    return [r if isinstance(r, dict) else {} for r in found], rows, broken, around
+
+
+def flat(records: list[Any]) -> pd.DataFrame:
+    """Records as a table, a column an entry, entries of entries with dots between."""
+    try:
+        return pd.json_normalize(records, max_level=DEEPEST).astype(object)
+    except (TypeError, ValueError, RecursionError):
+        return pd.DataFrame(records, dtype=object)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # the latter of thousands of lists in one another
+        return None

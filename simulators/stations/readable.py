@@ -1,0 +1,52 @@
+"""Columns of a table as numbers in canonical units; rows without one are dropped, what is odd is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from simulators.arrays import Array
+from simulators.stations.cells import decimal_commas, examples, missing_codes, numbers
+from simulators.stations.import_report import Journal
+from simulators.stations.station_set import LIMITS
+from simulators.stations.unit_check import suspicion
+from simulators.stations.units import convert
+
+
+def readable(cells: pd.DataFrame, quantity: str, journal: Journal) -> Array:
+    """A column's numbers; rows where there is none are dropped."""
+    values, missing, unreadable = numbers(cells[quantity])
+    journal.note("changed", decimal_commas(cells[quantity]), f"{quantity} with a decimal comma")
+    shown = examples(cells[[quantity]], missing & journal.alive)
+    journal.note("dropped", missing, f"{quantity} is missing ({shown})")
+    shown = examples(cells[[quantity]], unreadable & journal.alive)
+    journal.note("dropped", unreadable, f"{quantity} is not a number ({shown})")
+    return values
+
+
+def reading(cells: pd.DataFrame, quantity: str, units: Mapping[str, str], journal: Journal) -> Array:
+    """A column in canonical units; rows without a number are dropped, a suspicious unit is noted."""
+    values = readable(cells, quantity, journal)
+    if quantity in ("temperature", "wind"):
+        coded = missing_codes(np.where(journal.alive, values, np.nan))
+        shown = examples(cells[[quantity]], coded & journal.alive)
+        journal.note("dropped", coded, f"{quantity} is a code for missing, far from all others ({shown})")
+    return converted(values, quantity, units[quantity], journal)
+
+
+def converted(values: Array, quantity: str, unit: str, journal: Journal) -> Array:
+    """Values in canonical units; a unit that looks like another is noted."""
+    doubt = suspicion(quantity, values[journal.alive], unit)
+    if doubt:
+        journal.remark(doubt)
+    return convert(values, quantity, unit)
+
+
+def drop_impossible(quantity: str, values: Array, journal: Journal) -> None:
+    """Drop the rows whose value no place or sensor can have."""
+    low, high = LIMITS[quantity]
+    unit = {"lat": "degrees", "lon": "degrees", "temperature": "K", "wind": "m/s"}[quantity]
+    outside = ~((values >= low) & (values <= high))
+    journal.note("dropped", outside, f"{quantity} is impossible: not within {low:g}..{high:g} {unit}")
