@@ -248,7 +248,9 @@ class Soak:
         for study in [*self.studies]:
             self.kill_study(study, 600)
         self._look(patient=True)
-        self.counts["orphans"] += len(list((self.folder / "temporary").glob("policyloop-*")))
+        for left in (self.folder / "temporary").glob("policyloop-*"):
+            self.counts["orphans"] += 1
+            print("left behind:", left.name, [one.name for one in left.rglob("*")], flush=True)
         return self.counts
 
 
