@@ -53,6 +53,9 @@ class Watcher:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
+                # Without marks: who watches for a process above this one must not end its watcher first,
+                # which still has this one's folder to remove.
+                env={name: value for name, value in os.environ.items() if name != VARIABLE},
                 start_new_session=True,
             )
         finally:

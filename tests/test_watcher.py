@@ -128,3 +128,30 @@ def test_the_mark_is_in_the_environment_inside_alone(monkeypatch):
             assert os.environ[watcher.VARIABLE] == f"of-our-parent {mark}"
         assert os.environ[watcher.VARIABLE] == f"of-our-parent {mark}" == watcher.marks()[watcher.VARIABLE]
     assert os.environ[watcher.VARIABLE] == "of-our-parent"
+
+
+def test_a_folder_of_a_process_below_goes_too_however_little_time_its_watcher_has(tmp_path):
+    """The watcher of the process above kills all that bears its mark: not the watcher below, at work yet."""
+    below = (
+        "import sys, time\nfrom policyloop.watcher import watched, watcher\n"
+        "with watched():\n    (watcher().scratch).mkdir()\n    print(watcher().scratch, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    start = f"below = subprocess.Popen([sys.executable, '-c', {below!r}], stdout=subprocess.PIPE, text=True)"
+    code = DRIVER.format(start=start, end="print(below.stdout.readline(), flush=True)\ntime.sleep(600)")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+    ) as driver:
+        assert driver.stdout.readline() == "begun\n"
+        scratch = Path(driver.stdout.readline().strip())
+        assert scratch.is_dir()
+        (watching,) = [
+            one
+            for one in psutil.Process(driver.pid).children(recursive=True)
+            if str(scratch) in " ".join(one.cmdline())
+        ]
+        assert watcher.VARIABLE not in watching.environ()
+        driver.kill()
+    eventually(lambda: not scratch.exists())
+    eventually(lambda: gone(watching))
