@@ -23,7 +23,7 @@ demo: $(VENV)/.installed
 	@echo "The report: demo/report.html; the study on a live page: $(BIN)/policyloop watch demo/flu.sqlite"
 
 # The whole suite: SUITE='--trials 20 --agents all', about 8 hours on one core without Optuna's GP and BoTorch.
-SUITE ?= --trials 3 --agents random,d-gpucb,d-ei,gp-ucb,ei
+SUITE ?= --trials 3 --agents random,auto,d-gpucb,d-ei,gp-ucb,ei
 suite: $(VENV)/.installed
 	OMP_NUM_THREADS=1 nice -n 10 $(BIN)/python -m benchmarks.suite.run --folder suite-results $(SUITE)
 	$(BIN)/python -m benchmarks.suite.analyse --folder suite-results

@@ -3,6 +3,7 @@
 from bridges import make_agent
 
 OURS = {
+    "auto": ("auto", {}),
     "d-gpucb": ("d-gpucb", {}),
     "d-ei": ("d-ei", {}),
     "d-mpi": ("d-mpi", {}),

@@ -1,8 +1,7 @@
 """The probability that policies keep the limits on outcomes, by the posterior of the groups.
 
 Expected improvement is multiplied with it (constrained EI, Gardner et al. 2014); a search by any other score
-is restricted to policies that may keep them, optimistically (by as many deviations as UCB adds, and with a
-probability of 0.3 at least), and a
+is restricted to policies that may keep them, optimistically (by as many deviations as UCB adds), and a
 recommendation to those that keep them with the probability that is asked for.
 """
 

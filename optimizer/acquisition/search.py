@@ -22,11 +22,6 @@ Model = DecomposedGP | CandidatePosterior | ListedPosterior
 
 KEPT = 0.5
 """The probability of keeping all limits from which an observed policy counts as one that does."""
-MAYBE = 0.3
-"""The least probability of keeping limits at which a policy is tried for what UCB promises of it.
-
-As optimistic as UCB itself, Phi(-sqrt(beta)), nearly every round broke a limit (benchmarks/bench_limits.py).
-"""
 LEAST = 1e-300
 """A probability below which only its logarithm tells policies apart."""
 
@@ -60,7 +55,7 @@ class Search:
         Whether policies keep the limits on outcomes, where there are any.
     level : float, optional
         The probability of that for which the search is restricted; by default optimistically, such that a
-        limit may be kept by sqrt(beta) deviations, and with a probability of `MAYBE`.
+        limit may be kept by sqrt(beta) deviations.
     near : sequence of policies
         Where to begin besides: the answer to a question like this one, say.
     """
@@ -167,8 +162,7 @@ class Search:
         """What the search avoids because of limits."""
         if self.limits is None:
             return None
-        optimistic = max(float(ndtr(-np.sqrt(self.beta))), MAYBE)
-        level = optimistic if self.level is None else self.level
+        level = float(ndtr(-np.sqrt(self.beta))) if self.level is None else self.level
         return Caution(self.space, self.limits, self.observed, self.observed[:0], level)
 
     def most_certain(self) -> Any:

@@ -28,7 +28,8 @@ def drop_repeated_stations(
 def one_spelling(ids: pd.Series[str], place: pd.DataFrame, journal: Journal) -> pd.Series[str]:
     """Ids that differ from another in upper and lower case alone, at its place, are spelled as that one."""
     folded = ids.str.casefold()
-    at = pd.Series(list(zip(folded, place["lon"].round(2), place["lat"].round(2), strict=True)))
+    near = place.where(place.abs() <= 1e6).round(2)  # numbers that are no places have none
+    at = pd.Series(list(zip(folded, near["lon"], near["lat"], strict=True)))
     first = ids.reset_index(drop=True).groupby(at, sort=False).transform("first")
     first.index = ids.index
     respelled = (first != ids).to_numpy(dtype=bool)

@@ -82,6 +82,7 @@ def dew_point_of(temperature: ArrayLike, humidity: ArrayLike) -> Array:
     """
     t = np.asarray(temperature, dtype=float) - 273.15
     with np.errstate(divide="ignore"):
-        e = np.log(np.asarray(humidity, dtype=float) / 100.0) + 17.62 * t / (243.12 + t)
+        # t / (243.12 + t) first: what is no temperature may be near the largest number.
+        e = np.log(np.asarray(humidity, dtype=float) / 100.0) + 17.62 * (t / (243.12 + t))
     dew_point: Array = np.where(np.isneginf(e), -np.inf, 243.12 * e / (17.62 - e) + 273.15)
     return dew_point
