@@ -97,7 +97,9 @@ def gather(
     if sides is not None:
         cut(lon, lat, sides, journal, source)
     place = pd.DataFrame({"lon": lon % 360.0, "lat": lat})
+    # Nothing is computed with what is dropped: it may be any number.
     readings = np.stack([temperature, humidity, wind], axis=1)
+    readings[~journal.alive] = np.nan
     time = times_of(cells, units, time_zone, journal, source)
     ids = one_spelling(ids, place, journal)
     flags = Flags(len(cells))

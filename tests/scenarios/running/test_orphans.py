@@ -113,6 +113,7 @@ def test_a_killed_run_leaves_no_process_and_may_be_resumed_at_once(step, jobs, l
     eventually(lambda: not told(tmp_path) and not any(one.is_running() for one in family))
 
 
+@pytest.mark.slow
 def test_what_steps_have_started_ends_with_a_run_that_is_finished(scenario, tmp_path):
     out = tmp_path / "s.sqlite"
     process = start("run", scenario("left_by_a_step"), "--out", out, "--quiet")
@@ -122,6 +123,7 @@ def test_what_steps_have_started_ends_with_a_run_that_is_finished(scenario, tmp_
     eventually(lambda: not told(tmp_path))
 
 
+@pytest.mark.slow
 def test_what_a_step_has_started_ends_with_its_time(scenario, tmp_path):
     spec = load(scenario("waits", "step_seconds = 3.0")).environment
     with StepProcesses(spec, spec.options) as steps:

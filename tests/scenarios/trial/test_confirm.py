@@ -56,6 +56,7 @@ def test_the_last_rounds_repeat_four_leaders_and_recommend_one_of_them(tmp_path)
         assert counts[tuple(advice.policy)] == 3 and advice.tried >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["", "batch = 4"])
 def test_a_run_that_was_cut_or_spread_ends_the_same(tmp_path, more):
     declared = scenario(tmp_path, more=more)

@@ -75,6 +75,7 @@ def test_what_if_reads_the_noise_of_means(written, tmp_path, policyloop):
     assert policyloop("compare", study.path)[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

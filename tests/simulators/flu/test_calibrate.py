@@ -68,6 +68,7 @@ def test_the_fit_and_its_interval_are_those_of_the_binomial_likelihood(tmp_path)
     assert [low, high] == pytest.approx([-1.96 * narrow, 1.96 * narrow], rel=0.06)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path):
     rng = np.random.default_rng(5)
     shares, persons = season()["attack_rate"], np.array([300, 500, 400])

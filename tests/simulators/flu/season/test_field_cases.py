@@ -36,6 +36,7 @@ def table(processes):
     return sorted(mesa.batch_run(FluModel, parameters, **options), key=lambda row: row["RunId"])
 
 
+@pytest.mark.slow
 def test_a_table_of_runs_is_the_same_twice_and_on_two_processes():
     once = table(1)
     assert len(once) == 12
