@@ -26,7 +26,8 @@ from scenarios.declaration.catalogue import load
 from scenarios.running.collector import Collector
 from scenarios.study import checksums, soundness
 from scenarios.study.checksums import COLUMNS, sealed
-from scenarios.study.records import ALL_TRIALS, Advice, Facts, StoredRound, WorldRecord
+from scenarios.study.facts import Facts
+from scenarios.study.records import ALL_TRIALS, Advice, StoredRound, WorldRecord
 from scenarios.study.store import Store
 from scenarios.study.study import Study
 from scenarios.trial.building import build_environment

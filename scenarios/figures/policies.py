@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from policyloop.plain_text import for_figure
 from scenarios.figures.drawing import columns, looks, new_figure
 from scenarios.results.statistics import complete_advice, typical_advice
+from scenarios.study.facts import Facts
 from scenarios.study.levers import shown
-from scenarios.study.records import Advice, Facts
+from scenarios.study.records import Advice
 from scenarios.study.study import Study
 from simulators.contract.levers import OneOf, Whole
 

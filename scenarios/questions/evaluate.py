@@ -23,7 +23,7 @@ from scenarios.questions.estimate import Estimate
 from scenarios.questions.evaluation import Evaluated, Evaluation, certainty, mean_of
 from scenarios.questions.policies import CURRENT, policy_of
 from scenarios.results.intervals import FEWEST
-from scenarios.study.records import Facts
+from scenarios.study.facts import Facts
 from scenarios.trial.world import World
 from simulators import Environment, Outcomes, SimulationError
 

@@ -17,7 +17,7 @@ from scenarios.declaration.code import is_own
 from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
 from scenarios.study.evidence import refuse_living
-from scenarios.study.records import Facts
+from scenarios.study.facts import Facts
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
 from scenarios.trial.building import build_environment

@@ -14,7 +14,7 @@ from bridges.reframed import Reweighing
 from policyloop.messages import unknown_name
 from scenarios.declaration.asked import TOTAL, function, in_members, number
 from scenarios.errors import UserError
-from scenarios.study.records import Facts
+from scenarios.study.facts import Facts
 from simulators.contract.levers import OneOf, Whole
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.targets import is_target

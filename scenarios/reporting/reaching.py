@@ -18,7 +18,7 @@ from scenarios.errors import UserError
 from scenarios.questions.framing import restricted
 from scenarios.questions.question import Question
 from scenarios.reporting.known import Believed, Point
-from scenarios.study.records import Facts
+from scenarios.study.facts import Facts
 from scenarios.study.study import Study
 from simulators.contract.levers import OneOf, Real, Whole
 

@@ -20,8 +20,9 @@ from scenarios.results.intervals import FEWEST, mean_interval
 from scenarios.results.limits import KnownLimits, has_functions, known_limits
 from scenarios.results.outliers import Outlier, outlier_lines
 from scenarios.results.statistics import compare, reference_of, typical_advice
+from scenarios.study.facts import Facts
 from scenarios.study.levers import shown
-from scenarios.study.records import ALL_TRIALS, Advice, Facts, Numbers, StoredOptimum
+from scenarios.study.records import ALL_TRIALS, Advice, Numbers, StoredOptimum
 from scenarios.study.study import Study
 from scenarios.tables import print_table
 

@@ -20,9 +20,10 @@ from scenarios.running.interrupts import Interrupts
 from scenarios.running.local_workers import WorkersDied, Workforce, call, workers
 from scenarios.running.progress import Progress
 from scenarios.study.compatibility import refuse_changes, refuse_other_levers
+from scenarios.study.facts import Facts
 from scenarios.study.inputs import input_changes, inputs_of, refuse_input_changes
 from scenarios.study.reading import read_advised, read_meta, read_progress, read_runs, read_worlds
-from scenarios.study.records import NOTHING, Facts, StoredRound, WorldRecord
+from scenarios.study.records import NOTHING, StoredRound, WorldRecord
 from scenarios.study.several import objectives_of
 from scenarios.study.store import Store
 from scenarios.study.stored_environment import facts_of

@@ -8,7 +8,7 @@ from typing import Any
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
 from scenarios.study import levers
-from scenarios.study.records import Facts
+from scenarios.study.facts import Facts
 
 _MAY_DIFFER = {"title", "description", "keep_info"}
 _LIMITS = {"step_seconds", "step_megabytes"}  # they decide what fails, not what a step returns

@@ -13,9 +13,10 @@ from typing import Any
 from policyloop.messages import on_one_line
 from scenarios.declaration.schema import Scenario
 from scenarios.study.checksums import UNREADABLE, rows
+from scenarios.study.facts import Facts
 from scenarios.study.file import damage
 from scenarios.study.reading import Columns, Contents, read_all
-from scenarios.study.records import ALL_TRIALS, NOTHING, Advice, Facts, Numbers, StoredRound
+from scenarios.study.records import ALL_TRIALS, NOTHING, Advice, Numbers, StoredRound
 from simulators.contract.levers import OneOf
 
 

@@ -13,7 +13,7 @@ import bridges
 from bridges.members import ensemble_of
 from bridges.reframed import ReframedEnvironment
 from optimizer.composition.ready import ReadyComposition, ready
-from scenarios.study.records import Facts
+from scenarios.study.facts import Facts
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.process_state import kept_process_state

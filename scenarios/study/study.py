@@ -15,6 +15,7 @@ from scenarios.declaration.schema import LimitSpec, Scenario
 from scenarios.errors import UserError
 from scenarios.outputs import whole_file
 from scenarios.study.checksums import UNREADABLE
+from scenarios.study.facts import Facts
 from scenarios.study.file import connect, refusal, refuse_folder
 from scenarios.study.reading import read_details, salvage, salvage_details
 from scenarios.study.records import (
@@ -22,7 +23,6 @@ from scenarios.study.records import (
     NOTHING,
     Advice,
     Detail,
-    Facts,
     StoredOptimum,
     StoredRound,
     WorldRecord,

@@ -15,7 +15,7 @@ from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
 from scenarios.study.compatibility import lever_changes
 from scenarios.study.evidence import Evidence, evidence
-from scenarios.study.records import Facts
+from scenarios.study.facts import Facts
 from scenarios.study.study import Study
 from simulators import Environment, Outcomes, SimulationError
 

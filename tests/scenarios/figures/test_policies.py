@@ -7,7 +7,8 @@ import pytest
 from scenarios import load
 from scenarios.figures.plot import plot
 from scenarios.figures.policies import policy_figure
-from scenarios.study.records import Advice, Facts, StoredOptimum, StoredRound, WorldRecord
+from scenarios.study.facts import Facts
+from scenarios.study.records import Advice, StoredOptimum, StoredRound, WorldRecord
 from scenarios.study.store import Store
 from scenarios.study.study import Study
 

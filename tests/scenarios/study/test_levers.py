@@ -11,8 +11,8 @@ from studies import assert_same
 
 import simulators
 from scenarios import load, run
+from scenarios.study.facts import Facts
 from scenarios.study.levers import changes, in_words, read_levers, spelled
-from scenarios.study.records import Facts
 from scenarios.study.store import Store
 from scenarios.study.study import Study
 from simulators import OneOf, Real, Whole

@@ -8,7 +8,14 @@ import pytest
 from studies import a_round
 
 from optimizer.agents.agent import Recommendation
-from scenarios.study.records import Advice, Detail, Facts, HeldOut, StoredOptimum, StoredRound
+from scenarios.study.facts import Facts
+from scenarios.study.records import (
+    Advice,
+    Detail,
+    HeldOut,
+    StoredOptimum,
+    StoredRound,
+)
 from scenarios.trial.sink import Claim, from_wire, to_wire
 from simulators import FluODE
 
