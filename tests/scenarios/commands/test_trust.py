@@ -162,6 +162,21 @@ def test_drawing_and_merging_studies_run_nothing_that_they_name(base, finished, 
     assert not (strange / "was-run").exists() and "ponds" not in sys.modules
 
 
+def test_asking_and_reporting_run_nothing_that_a_study_names(finished, strange, policyloop):
+    path = hostile(finished / "flu-ode", strange / "s.sqlite", *HOSTILE[0])
+    for command, *more in (
+        ("what-if", "--objective", "worst-group"),
+        ("frontier", "--between", "0-19", "--and", "70+"),
+        ("report", "--out", "r.html"),
+        ("repair", "--out", "repaired.sqlite"),
+    ):
+        code, _, error = policyloop(command, path, *more)
+        assert code in (0, 2) and error.count("\n") <= 3, (command, error)
+        assert "Traceback" not in error
+    assert (strange / "r.html").exists()
+    assert not (strange / "was-run").exists() and "ponds" not in sys.modules
+
+
 def test_bounds_of_a_stored_environment_are_those_of_the_environment_itself(strange, policyloop):
     assert policyloop("run", "ponds.toml", "--trust", "--quiet")[0] == 0
     study = Study("ponds.study.sqlite")
