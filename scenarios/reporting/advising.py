@@ -58,7 +58,8 @@ def _lead(known: Known, chosen: Judged, words: Language) -> str:
     units = set(known.study.environment.units)
     unit = f" ({units.pop()})" if len(units) == 1 and "" not in units else ""
     row = "" if chosen.point.row is None else words.say("advice.candidate", row=chosen.point.row)
-    key = "advice.lead" if known.advice is not None else "advice.so_far"
+    complete = any(row["trials"] for row in known.comparison.values())
+    key = "advice.lead" if known.advice is not None else "advice.no_model" if complete else "advice.so_far"
     text = words.say(key, policy=words.policy(chosen.entries), unit=unit, candidate=row)
     tried = "advice.tried" if chosen.tried else "advice.untried"
     return f"{text} {words.say(tried, times=words.times(chosen.tried))}"

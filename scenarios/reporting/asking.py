@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scenarios.declaration.asked import is_ready, limits_of
 from scenarios.reporting.document import Block, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
+from scenarios.study.facts import Facts
 from scenarios.study.levers import in_words
 from scenarios.study.study import Study
 
@@ -74,6 +77,10 @@ def budgets(study: Study, words: Language) -> list[str]:
             if a
         ]
         text = words.say("number.plus").join(terms)
+        if (people := _people(facts, row)) is not None and high is not None and low is None:
+            doses = words.persons(high * people)
+            found.append(words.say("question.doses", doses=doses, limit=words.number(high, 3)))
+            continue
         if high is not None and low == high:
             found.append(words.say("question.exactly", terms=text, limit=words.number(high, 4)))
             continue
@@ -82,6 +89,15 @@ def budgets(study: Study, words: Language) -> list[str]:
         if low is not None:
             found.append(words.say("question.at_least", terms=text, limit=words.number(low, 4)))
     return found
+
+
+def _people(facts: Facts, row: Sequence[float]) -> float | None:
+    """How many persons there are, where a constraint counts shares of the groups' persons."""
+    if facts.persons is None or len(facts.persons) != len(row) or facts.units[0] != "share vaccinated":
+        return None
+    total = sum(facts.persons)
+    alike = all(abs(a - n / total) <= 1e-9 for a, n in zip(row, facts.persons, strict=True))
+    return total if alike else None
 
 
 def limits_in_words(study: Study) -> list[str]:

@@ -16,7 +16,8 @@ MOST_ROWS = 12
 def doubting(known: Known, words: Language) -> Section:
     """All that speaks against relying on the report."""
     say, study = words.say, known.study
-    points = [*_unfinished(study, words), *_extrapolation(known, words), *_prior(study, words)]
+    points = [*_unfinished(study, words), *_contradicted(known, words), *_extrapolation(known, words)]
+    points += _prior(study, words)
     points += [
         say("doubts.accepted", change=change) for run in study.runs for change in run.get("accepted") or ()
     ]
@@ -52,6 +53,18 @@ def _unfinished(study: Study, words: Language) -> list[str]:
                     rounds=words.whole(sum(own)),
                 )
             )
+    return found
+
+
+def _contradicted(known: Known, words: Language) -> list[str]:
+    """Where what is known without noise lies outside what all rounds predict of it."""
+    found = []
+    for name, one in (("the recommended policy", known.chosen), (known.todays_name or "today", known.today)):
+        if one is not None and one.exact is not None and one.objective is not None:
+            low, high = one.objective.low, one.objective.high
+            if low > one.exact or one.exact > high:
+                values = {"exact": words.number(one.exact, 4), "estimate": words.estimate(one.objective)}
+                found.append(words.say("doubts.contradicted", policy=name, **values))
     return found
 
 

@@ -150,6 +150,8 @@ def gathered(study: Study) -> Known:
     elif believed is not None:
         chosen = _answered(study, believed)
     today, name = (None, "") if chosen is None else _today(study, believed, leader, advice)
+    if advice is not None and advice.mean is None:
+        leader = advice = None  # whoever advised has no model yet: the report's policy is not theirs
     better = None
     if (
         believed is not None

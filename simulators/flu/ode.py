@@ -290,6 +290,8 @@ class FluODE(Environment):
         self.n_steps = self.season_ode.n_steps
         fitted = () if self.fit is None else self.fit.sentences(self.groups)
         told = people.of_today(self.r0, r0 is None, self.current_policy is None) if self.vaccinates else ()
+        if self.vaccinates:
+            told += people.of_budget(self.share_space, self.levers.persons / self.population.sum())
         self.findings = (*people.findings, *told, *fitted)
         self._last: tuple[bytes, Array] | None = None
 

@@ -15,6 +15,7 @@ from simulators.flu import tables
 from simulators.population import survey
 
 if TYPE_CHECKING:
+    from simulators.contract.policy_space import BoundedPolicySpace
     from simulators.country import Country
 
 MOST_GROUPS = 100
@@ -105,6 +106,17 @@ class People:
                 "today's coverage is beyond the budget or the bounds, and so no policy to compare with"
             )
         return tuple(said)
+
+    def of_budget(self, space: BoundedPolicySpace, weights: Array) -> tuple[str, ...]:
+        """In words: the budget in doses, beside the population and the doses of today's coverage."""
+        known = space.constraint
+        if not self.own or known is None or not np.allclose(np.atleast_2d(known.A)[0], weights, atol=1e-12):
+            return ()
+        share, total = float(np.atleast_1d(known.ub)[0]), float(self.persons.sum())
+        text = f"budget: {share:.3g} doses a person, {share * total:,.0f} for {total:,.0f} persons"
+        if self.coverage is not None:
+            text += f"; today's coverage takes {float(self.coverage @ self.persons):,.0f}"
+        return (text,)
 
     def _assumed(self, options: Mapping[str, Any], told: Sequence[str]) -> list[str]:
         """What holds by default in a country of one's own, in words."""

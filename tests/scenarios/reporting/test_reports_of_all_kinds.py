@@ -225,3 +225,28 @@ def test_studies_of_earlier_versions_have_a_report(name, tmp_path):
     found = Page(scenarios.report(old, tmp_path / "r.html").read_text())
     check_sound(found)
     assert "The recommended policy is" in found.text or "No trial is complete" in found.text
+
+
+def test_a_policy_is_not_said_to_be_an_agents_that_had_no_model(page):
+    """Five rounds are d-ei's design alone: what is recommended is what all rounds together say."""
+    made = page(rounds=3, trials=2)
+    assert "No agent had learned a model when its trials ended" in made.text
+    assert "It is the answer of policyloop what-if" in made.text
+    assert "It is the recommendation of" not in made.text
+
+
+def test_a_prediction_that_the_truth_contradicts_is_said_to_be_wrong(tmp_path, page, monkeypatch):
+    from dataclasses import replace
+
+    from scenarios.reporting import doubts
+    from scenarios.reporting.language import Language
+
+    page(rounds=8)
+    known = gathered(Study(tmp_path / "s.sqlite"))
+    assert known.chosen is not None and known.chosen.objective is not None
+    high = known.chosen.objective.high
+    for exact, count in ((high + 1.0, 1), (high - 1e-6, 0), (None, 0)):
+        told = doubts._contradicted(
+            replace(known, today=None, chosen=replace(known.chosen, exact=exact)), Language()
+        )
+        assert len(told) == count
