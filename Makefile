@@ -51,6 +51,10 @@ docs: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The site: build/site/index.html"
 
+package: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,package]'
+	.ci/package
+
 check: test lint types imports
 
 clean:
