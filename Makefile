@@ -2,13 +2,15 @@
 # make test      set up everything in .venv and run the tests, but for those of faults that need long
 # make test-all  run all tests
 # make suite     compare agents on the choosing problems of benchmarks/suite, resumable: about 20 minutes
+# make docs      the site, from docs/ and docstrings, into build/site
+# make package   wheel and sdist: built, checked, installed in an empty environment and used there
 # make check     the same tests, lint, types and the import rule
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo suite test test-all check lint types imports clean
+.PHONY: docs package demo suite test test-all check lint types imports clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -43,6 +45,15 @@ types: $(VENV)/.installed
 
 imports: $(VENV)/.installed
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "The site: build/site/index.html"
+
+package: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,package]'
+	.ci/package
 
 check: test lint types imports
 

@@ -18,6 +18,7 @@ from policyloop.plain_text import for_terminal
 from scenarios.commands.check import check
 from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, never_refuse, tell
 from scenarios.commands.data import data
+from scenarios.commands.doctor import doctor
 from scenarios.commands.list import list_scenarios
 from scenarios.commands.new import new
 from scenarios.commands.questions import evaluate, frontier, what_if
@@ -74,7 +75,7 @@ def _root(
 app.command("list")(list_scenarios)
 for command in (
     *(run, resume, show, merge, compare, plot, report, export, repair, reproduce),
-    *(check, serve, watch),
+    *(check, serve, watch, doctor),
 ):
     app.command()(command)
 app.command("what-if")(what_if)

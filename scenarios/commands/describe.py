@@ -64,12 +64,12 @@ def environment_options(name: str) -> tuple[str, list[Option]]:
     from simulators.contract.registry import options_of
 
     factory, accepted = options_of(name)
-    documented = {**_passed_on(factory), **dict(_documented(factory))}
+    told = {**_passed_on(factory), **dict(documented(factory))}
     options = []
     for option, default, annotation in accepted:
-        kind, meaning = documented.get(option, ("", ""))
+        kind, meaning = told.get(option, ("", ""))
         options.append(Option(option, kind or _plain(annotation), _default(default), meaning))
-    return _first_sentence(inspect.getdoc(factory) or ""), options
+    return first_sentence(inspect.getdoc(factory) or ""), options
 
 
 def _passed_on(factory: Any) -> dict[str, tuple[str, str]]:
@@ -79,7 +79,7 @@ def _passed_on(factory: Any) -> dict[str, tuple[str, str]]:
         hints = get_type_hints(vars(level)["__init__"]) if "__init__" in vars(level) else {}
         for hint in hints.values():
             for table in get_args(hint) if get_origin(hint) is Unpack else ():
-                found |= dict(_documented(table, "attribute"))
+                found |= dict(documented(table, "attribute"))
     return found
 
 
@@ -89,7 +89,7 @@ def agent_settings() -> list[Option]:
 
     found = []
     for spec in (ExplorationSpec, PriorSpec):
-        meanings = dict(_documented(spec, "attribute"))
+        meanings = dict(documented(spec, "attribute"))
         for key, field in spec.model_fields.items():
             if key in AgentSpec.model_fields:
                 kind = field.description or ""
@@ -111,7 +111,7 @@ def agent_summary(name: str) -> str:
     return f"{feedback} feedback ({model[feedback]}), {IN_WORDS[acquisition]}"
 
 
-def _documented(factory: Any, what: str = "param") -> Iterator[tuple[str, tuple[str, str]]]:
+def documented(factory: Any, what: str = "param") -> Iterator[tuple[str, tuple[str, str]]]:
     """Name, kind and meaning of the parameters (or attributes) in the docstrings of a class and its bases."""
     from docstring_parser import DocstringStyle, parse
 
@@ -138,5 +138,6 @@ def _plain(annotation: Any) -> str:
     return str(getattr(annotation, "__name__", annotation)).replace("typing.", "").replace("NoneType", "None")
 
 
-def _first_sentence(text: str) -> str:
+def first_sentence(text: str) -> str:
+    """The first paragraph of a docstring, on one line and without the signs of code."""
     return " ".join(text.split("\n\n")[0].split()).replace("`", "")
