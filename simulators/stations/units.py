@@ -71,7 +71,8 @@ def relative_humidity(temperature: ArrayLike, dew_point: ArrayLike) -> Array:
     4.B). Above 100 where the dew point is above the temperature.
     """
     t, d = (np.asarray(x, dtype=float) - 273.15 for x in (temperature, dew_point))
-    humidity: Array = 100.0 * np.exp(17.62 * d / (243.12 + d) - 17.62 * t / (243.12 + t))
+    # Divided first: what is no temperature may be near the largest number.
+    humidity: Array = 100.0 * np.exp(17.62 * (d / (243.12 + d)) - 17.62 * (t / (243.12 + t)))
     return humidity
 
 
@@ -82,7 +83,6 @@ def dew_point_of(temperature: ArrayLike, humidity: ArrayLike) -> Array:
     """
     t = np.asarray(temperature, dtype=float) - 273.15
     with np.errstate(divide="ignore"):
-        # t / (243.12 + t) first: what is no temperature may be near the largest number.
         e = np.log(np.asarray(humidity, dtype=float) / 100.0) + 17.62 * (t / (243.12 + t))
     dew_point: Array = np.where(np.isneginf(e), -np.inf, 243.12 * e / (17.62 - e) + 273.15)
     return dew_point
