@@ -7,7 +7,6 @@ one for the other by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import LinearConstraint
 
 from policyloop.messages import failure
-from simulators.arrays import Array, Integers, Mask
+from simulators.arrays import Array, Mask
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
 from simulators.contract.levers import Real
 from simulators.contract.policy_space import BoundedPolicySpace
@@ -24,10 +23,10 @@ from simulators.contract.validation import number, per_group, whole
 from simulators.flu.doses import packs_of
 from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
-from simulators.flu.own_town import contacts_of, findings_of, own_country
+from simulators.flu.own_town import contacts_of, findings_of, infected_of, own_country
 from simulators.flu.season.durations import durations
 from simulators.flu.season.model import LATENT_PERIOD, FluModel
-from simulators.flu.season.start import whole_numbers
+from simulators.flu.season.result import Season
 from simulators.population.population import build_population
 
 PILOT_POLICIES, PILOT_SEASONS = 4, 4
@@ -35,16 +34,6 @@ PILOT_POLICIES, PILOT_SEASONS = 4, 4
 
 PILOT_SEED = 20
 """Of the pilot, which belongs to the world and does not change with the noise."""
-
-
-@dataclass(frozen=True, eq=False)
-class Season:
-    """What one season brought, by group (J,)."""
-
-    sick_days: Array  # person-days infectious, by person of the whole population
-    attack_rate: Array  # share infected
-    infectious: Integers  # (days + 1, J): persons on the days 0, 1, ..
-    immune: Mask  # (N,): who leaves the season immune
 
 
 class FluABM(Environment):
@@ -218,9 +207,8 @@ class FluABM(Environment):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
         self.group_persons = np.asarray(self.population.sizes, dtype=float)
-        if country is not None and country.initial_infected is not None and initial_infected is None:
-            share = country.initial_infected / country.persons
-            initial_infected = whole_numbers(share * self.population.sizes)
+        if country is not None and initial_infected is None:
+            initial_infected = infected_of(country, self.population.sizes)
         own_doses = pack is not None or age_shares is not None
         if own_doses and self.vaccinates and budget_weights is None:
             ode = the_ode(budget_weights=self.population.sizes / self.population.persons)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simulators.arrays import Integers
 from simulators.flu.people import country_of
+from simulators.flu.season.start import whole_numbers
 
 if TYPE_CHECKING:
     from simulators.country import Country
@@ -47,6 +49,13 @@ def contacts_of(country: Country) -> Any:
     if not country.by_setting:
         return country.contacts
     return {SETTINGS[name]: matrix for name, matrix in country.by_setting.items()}
+
+
+def infected_of(country: Country, sizes: Integers) -> Integers | None:
+    """Who is infected on day 0 in a town with so many persons a group, (J,); None where it is not told."""
+    if country.initial_infected is None:
+        return None
+    return whole_numbers(country.initial_infected / country.persons * sizes)
 
 
 def findings_of(country: Country, households: bool) -> tuple[str, ...]:

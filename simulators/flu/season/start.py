@@ -36,7 +36,7 @@ def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
         shares = np.full(len(groups), tables.OWN_SEEDING)
     else:
         shares = tables.SEASON_SEEDING * table.initial_infected / table.population
-    expected = shares * sizes
+    expected: Array = shares * sizes
     least = min(LEAST_INFECTED, int(sizes.sum()))
     if 0 < expected.sum() < least:
         expected *= least / expected.sum()
