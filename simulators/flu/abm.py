@@ -1,8 +1,6 @@
 """A flu season among persons as an environment: a policy goes in, noisy sick days by age group come out.
 
-The groups, the unit and the policy space are those of `simulators.FluODE`, so that a scenario swaps
-one for the other by name.
-"""
+A scenario swaps it for `simulators.FluODE` by name: groups, unit and policy space are the same."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ class FluABM(Environment):
         Contacts per day, as in `simulators.population.population.build_population`; of groups of one's own a
         matrix or a file, or a table of home, school, work and other.
     age_shares, household_sizes, class_size, school_size, team_size, largest_workplace : optional
-        A town of one's own country, as in `simulators.population.population.build_population`: the share of
+        A town of one's own, as in `simulators.population.population.build_population`: the share of
         each age group in it, and of households of 1, 2, .. persons; the others are numbers of persons. The
         budget is one of this population's doses where `age_shares` are given.
     layer_weights : mapping of str to float, optional
@@ -174,8 +172,7 @@ class FluABM(Environment):
         self.groups, self.group_units = ode.groups, ode.group_units
         if country is not None:
             groups, contacts, age_shares = country.groups, contacts_of(country), country.persons
-            said = findings_of(country, household_sizes is not None)
-            self.findings = (*ode.findings, *said)
+            self.findings = (*ode.findings, *findings_of(country, household_sizes is not None))
         self.vaccinates = ode.vaccinates
         self.r0 = 0.0 if r0 == 0 else ode.r0
         self.replicates = whole("replicates", replicates)

@@ -63,6 +63,8 @@ def findings_of(country: Country, households: bool) -> tuple[str, ...]:
     said = [
         "ages within a group, who goes to school and who works by age: as in the US of 2012, by default",
     ]
+    if country.initial_infected is None:
+        said.append("at least 50 persons of the town are infected on day 0, unless initial_infected says")
     if not households:
         said.append("household sizes: those of the US of 2012, by default")
     if not country.by_setting:
