@@ -1,6 +1,7 @@
 """A flu season among persons as an environment: a policy goes in, noisy sick days by age group come out.
 
-A scenario swaps it for `simulators.FluODE` by name: groups, unit and policy space are the same."""
+A scenario swaps it for `simulators.FluODE` by name: groups, unit and policy space are the same.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from simulators.contract.validation import number, per_group, whole
 from simulators.flu.doses import packs_of
 from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
+from simulators.flu.own_bands import own_bands
 from simulators.flu.own_town import contacts_of, findings_of, infected_of, own_country
 from simulators.flu.season.durations import durations
 from simulators.flu.season.model import LATENT_PERIOD, FluModel
@@ -171,7 +173,7 @@ class FluABM(Environment):
         ode: FluODE = the_ode(budget_weights=budget_weights)
         self.groups, self.group_units = ode.groups, ode.group_units
         if country is not None:
-            groups, contacts, age_shares = country.groups, contacts_of(country), country.persons
+            groups, contacts, age_shares = own_bands(country.groups), contacts_of(country), country.persons
             self.findings = (*ode.findings, *findings_of(country, household_sizes is not None))
         self.vaccinates = ode.vaccinates
         self.r0 = 0.0 if r0 == 0 else ode.r0

@@ -124,8 +124,8 @@ def build_population(
         `simulators.population.survey.CONTACTS`. They are made reciprocal for the population
         (`network.asked.reciprocity()` tells how). Those of Mistry 2021 are known for five groups, and are
         asked for those whatever `groups` is.
-    groups : {5, 9} or sequence of str, default 5
-        Number J of age groups of the US, or names of one's own, 2 to 20, such as "0-4", "5-17", "65+", with
+    groups : {5, 9} or AgeBands, default 5
+        Number J of age groups of the US, or bands of one's own, 2 to 20, with
         `age_shares` and `contacts`. Within a group ages are in the proportions of the US of 2012.
     age_shares : (J,) array-like, optional
         Share of each group in the population, in any unit. By default those that the contacts go with:
