@@ -1,13 +1,11 @@
 """A flu season among persons as an environment: a policy goes in, noisy sick days by age group come out.
 
-The groups, the unit and the policy space are those of `simulators.FluODE`, so that a scenario swaps
-one for the other by name.
+A scenario swaps it for `simulators.FluODE` by name: groups, unit and policy space are the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -16,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import LinearConstraint
 
 from policyloop.messages import failure
-from simulators.arrays import Array, Integers, Mask
+from simulators.arrays import Array, Mask
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
 from simulators.contract.levers import Real
 from simulators.contract.policy_space import BoundedPolicySpace
@@ -24,8 +22,11 @@ from simulators.contract.validation import number, per_group, whole
 from simulators.flu.doses import packs_of
 from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
+from simulators.flu.own_bands import own_bands
+from simulators.flu.own_town import contacts_of, findings_of, infected_of, own_country
 from simulators.flu.season.durations import durations
 from simulators.flu.season.model import LATENT_PERIOD, FluModel
+from simulators.flu.season.result import Season
 from simulators.population.population import build_population
 
 PILOT_POLICIES, PILOT_SEASONS = 4, 4
@@ -33,16 +34,6 @@ PILOT_POLICIES, PILOT_SEASONS = 4, 4
 
 PILOT_SEED = 20
 """Of the pilot, which belongs to the world and does not change with the noise."""
-
-
-@dataclass(frozen=True, eq=False)
-class Season:
-    """What one season brought, by group (J,)."""
-
-    sick_days: Array  # person-days infectious, by person of the whole population
-    attack_rate: Array  # share infected
-    infectious: Integers  # (days + 1, J): persons on the days 0, 1, ..
-    immune: Mask  # (N,): who leaves the season immune
 
 
 class FluABM(Environment):
@@ -66,17 +57,19 @@ class FluABM(Environment):
     intervention : {"vaccination", "treatment"}, default "vaccination"
         What `x_j` is: the share of the group vaccinated, or the probability a day that an infectious person
         of the group is removed.
-    groups : {5, 9}, default 5
-        Number J of age groups.
+    groups : {5, 9}, str, list of str or Country, default 5
+        Number J of age groups of the US; or one's own, as in `simulators.FluODE`: 2 to 20 bands of ages,
+        whose persons are scaled to the town's (names need `age_shares`).
     contacts : str, matrix or mapping, default "mistry-2021-oregon"
-        Contacts per day, as in `simulators.population.population.build_population`.
+        Contacts per day, as in `simulators.population.population.build_population`; of groups of one's own a
+        matrix or a file, or a table of home, school, work and other.
     age_shares, household_sizes, class_size, school_size, team_size, largest_workplace : optional
-        A town of one's own country, as in `simulators.population.population.build_population`: the share of
+        A town of one's own, as in `simulators.population.population.build_population`: the share of
         each age group in it, and of households of 1, 2, .. persons; the others are numbers of persons. The
         budget is one of this population's doses where `age_shares` are given.
     layer_weights : mapping of str to float, optional
         How readily a contact of a setting transmits, relative to the others; 1 by default.
-    susceptibility, efficacy, r0, budget, budget_weights, bounds
+    susceptibility, efficacy, r0, current, budget, budget_doses, budget_weights, bounds
         As in `simulators.FluODE`; an `r0` of 0 is accepted too.
     pack : int, optional
         As in `simulators.FluODE`, of this population; unless there are `budget_weights`, the budget is then
@@ -130,7 +123,7 @@ class FluABM(Environment):
         replicates: int = 1,
         seed: int | np.random.SeedSequence = 0,
         intervention: Literal["vaccination", "treatment"] = "vaccination",
-        groups: Literal[5, 9] = 5,
+        groups: Any = 5,
         contacts: Any = "mistry-2021-oregon",
         age_shares: ArrayLike | None = None,
         household_sizes: Sequence[float] | None = None,
@@ -142,7 +135,9 @@ class FluABM(Environment):
         susceptibility: ArrayLike | None = None,
         efficacy: ArrayLike | None = None,
         r0: float | None = None,
+        current: ArrayLike | None = None,
         budget: float | str | None = "default",
+        budget_doses: float | None = None,
         budget_weights: ArrayLike | None = None,
         bounds: Any = None,
         pack: int | None = None,
@@ -158,13 +153,16 @@ class FluABM(Environment):
         carry_over: float = 0.0,
         noise_variance: ArrayLike | None = None,
     ) -> None:
+        country = own_country(groups, contacts, age_shares)
         period = None
         if infectious_period is not None:
             period = float(durations("infectious_period", infectious_period, 1).mean[0])
         the_ode = partial(
             FluODE,
             intervention=intervention,
-            groups=groups,
+            groups=groups if country is None else country,
+            current=current,
+            budget_doses=budget_doses,
             susceptibility=susceptibility,
             efficacy=efficacy,
             infectious_period=period,
@@ -174,6 +172,9 @@ class FluABM(Environment):
         )
         ode: FluODE = the_ode(budget_weights=budget_weights)
         self.groups, self.group_units = ode.groups, ode.group_units
+        if country is not None:
+            groups, contacts, age_shares = own_bands(country.groups), contacts_of(country), country.persons
+            self.findings = (*ode.findings, *findings_of(country, household_sizes is not None))
         self.vaccinates = ode.vaccinates
         self.r0 = 0.0 if r0 == 0 else ode.r0
         self.replicates = whole("replicates", replicates)
@@ -205,6 +206,8 @@ class FluABM(Environment):
             if size == 0:
                 raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
         self.group_persons = np.asarray(self.population.sizes, dtype=float)
+        if country is not None and initial_infected is None:
+            initial_infected = infected_of(country, self.population.sizes)
         own_doses = pack is not None or age_shares is not None
         if own_doses and self.vaccinates and budget_weights is None:
             ode = the_ode(budget_weights=self.population.sizes / self.population.persons)

@@ -11,6 +11,7 @@ from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.flu.doses import Packs
 from simulators.flu.season.durations import durations
 from simulators.flu.season.start import initially_infected
+from simulators.population import survey
 from simulators.population.population import Population
 
 NO_TRANSMISSION = 1e-9
@@ -36,7 +37,9 @@ def ode_options(
         infected = initially_infected(population.groups, sizes)
     options: dict[str, Any] = {
         "intervention": "vaccination" if vaccinates else "treatment",
-        "groups": J,
+        "groups": J
+        if survey.AGES.get(J) and survey.AGES[J].groups == population.groups
+        else population.groups,
         "contacts": population.network.contact_matrix(),
         "population": sizes.astype(float),
         "susceptibility": season["susceptibility"],

@@ -151,14 +151,9 @@ def people_of(
     ValueError
         Groups that cannot be read, are none or too many, or that have no contacts.
     """
-    reading = {"orientation": orientation, "reciprocity": reciprocity}
-    if isinstance(groups, str):
-        return _of_country(_read(groups, contacts, population, reading))
-    for name, value in reading.items():
-        if value is not None:
-            raise ValueError(f"{name}={value!r} says how files are read; accepted where groups is a file")
-    if not isinstance(groups, Number):
-        return _of_country(_given(groups, contacts, population))
+    if isinstance(groups, str) or not isinstance(groups, Number):
+        return _of_country(country_of(groups, contacts, population, orientation, reciprocity))
+    _refuse_reading({"orientation": orientation, "reciprocity": reciprocity})
     table = survey.AGES[choice("groups", groups, tuple(survey.AGES))]
     return People(
         groups=table.groups,
@@ -173,6 +168,29 @@ def people_of(
         noise_variance=table.noise_variance,
         treatment_weights=table.treatment_weights,
     )
+
+
+def country_of(
+    groups: Any, contacts: Any, population: Any, orientation: Any = None, reciprocity: Any = None
+) -> Country:
+    """The country of one's own that options name: files, a Country, or names with numbers.
+
+    Raises
+    ------
+    ValueError
+        Groups that cannot be read, are none, or that have no contacts.
+    """
+    reading = {"orientation": orientation, "reciprocity": reciprocity}
+    if isinstance(groups, str):
+        return _read(groups, contacts, population, reading)
+    _refuse_reading(reading)
+    return _given(groups, contacts, population)
+
+
+def _refuse_reading(reading: Mapping[str, Any]) -> None:
+    for name, value in reading.items():
+        if value is not None:
+            raise ValueError(f"{name}={value!r} says how files are read; accepted where groups is a file")
 
 
 def _read(groups: str, contacts: Any, population: Any, reading: Mapping[str, Any]) -> Country:

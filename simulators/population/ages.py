@@ -8,16 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 from simulators.arrays import Array
 from simulators.contract.validation import per_group
 from simulators.population import survey
-from simulators.population.tables import FIRST_AGES, OLDEST, PERSONS_BY_AGE, group_of_age
+from simulators.population.age_bands import AgeBands, usual_bands
+from simulators.population.tables import OLDEST, PERSONS_BY_AGE
 
 
-def ages(persons: int, groups: int, shares: Array) -> NDArray[np.int8]:
+def ages(persons: int, bands: AgeBands, shares: Array) -> NDArray[np.int8]:
     """The ages of a population, ascending, in given shares of the groups, in any unit.
 
     The shares are met to a person, and within a group the years are in the proportions of the US of 2012,
     also to a person.
     """
-    group = group_of_age(groups)
+    group = bands.of_age
     counts = np.zeros(OLDEST, dtype=np.int64)
     for j, size in enumerate(apportion(persons, shares)):
         counts[group == j] = apportion(int(size), PERSONS_BY_AGE[group == j])
@@ -33,16 +34,18 @@ def apportion(total: int, shares: Array) -> NDArray[np.int64]:
     return counts
 
 
-def group_shares(groups: int, contacts: object, given: ArrayLike | None) -> Array:
+def group_shares(bands: AgeBands, contacts: object, given: ArrayLike | None) -> Array:
     """The share of each age group, (J,): the user's, or those that go with the contacts asked.
 
     A name of `survey.AGE_SHARES` brings its own population, for nine groups divided as in the US of 2012.
     """
-    table = survey.AGES[groups]
     if given is not None:
-        return per_group("age_shares", given, table.groups, above=0)
+        return per_group("age_shares", given, bands.names, above=0)
+    if bands.own:
+        raise ValueError("age_shares is missing: groups of one's own need it")
+    table = survey.AGES[len(bands)]
     if isinstance(contacts, str) and contacts in survey.AGE_SHARES:
-        of = group_of_age(5)[list(FIRST_AGES[groups])]
+        of = usual_bands(5).of_age[list(bands.first)]
         within = table.population / np.bincount(of, weights=table.population)[of]
         shares: Array = survey.AGE_SHARES[contacts][of] * within
         return shares

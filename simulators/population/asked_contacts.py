@@ -15,12 +15,13 @@ import numpy as np
 from simulators.arrays import Array, Integers
 from simulators.contract.validation import choice, nonnegative_matrix
 from simulators.population import survey
+from simulators.population.age_bands import AgeBands, usual_bands
 from simulators.population.network import AskedContacts
 from simulators.population.survey import SETTINGS
-from simulators.population.tables import EMPLOYED, FIRST_AGES, group_of_age
+from simulators.population.tables import EMPLOYED
 
 
-def ask(contacts: Any, groups: int, sizes: Integers, homes: Integers) -> AskedContacts:
+def ask(contacts: Any, bands: AgeBands, sizes: Integers, homes: Integers) -> AskedContacts:
     """The contacts that a population is asked to have.
 
     A matrix without settings is divided in the proportions of Mistry 2021, pair of groups by pair of groups,
@@ -30,22 +31,22 @@ def ask(contacts: Any, groups: int, sizes: Integers, homes: Integers) -> AskedCo
     ----------
     contacts
         As `simulators.build_population` takes them.
-    groups, sizes : {5, 9}, (J,) array
-        Number J of the population's age groups, and persons in each.
+    bands, sizes : AgeBands, (J,) array
+        The population's J age groups, and persons in each.
     homes : (J, J) array
         F_ij between members of the same household.
     """
-    K, given = _resolve(contacts, groups)
-    parent = group_of_age(K)[list(FIRST_AGES[groups])].astype(np.intp)
-    members = np.eye(K)[parent]  # (J, K)
+    asked, given = _resolve(contacts, bands)
+    parent = asked.of_age[list(bands.first)].astype(np.intp)
+    members = np.eye(len(asked))[parent]  # (J, K)
     N = members.T @ sizes
     if not any(matrix.any() for matrix in given.values()):
         raise ValueError("contacts: every entry is 0; some must be > 0")
     flows = {setting: _reciprocal(matrix, N) for setting, matrix in given.items()}
     if "all" in flows:
-        flows = _divide(flows["all"], members.T @ homes @ members, _setting_shares(K))
+        flows = _divide(flows["all"], members.T @ homes @ members, _setting_shares(asked))
     return AskedContacts(
-        groups=survey.AGES[K].groups,
+        groups=asked.names,
         parent=parent,
         sizes=N,
         given=np.sum(list(given.values()), axis=0),
@@ -53,14 +54,16 @@ def ask(contacts: Any, groups: int, sizes: Integers, homes: Integers) -> AskedCo
     )
 
 
-def _resolve(contacts: Any, groups: int) -> tuple[int, dict[str, Array]]:
-    """The number of groups of the matrices asked for, and those by setting, or one of name "all"."""
-    names = survey.AGES[groups].groups
+def _resolve(contacts: Any, bands: AgeBands) -> tuple[AgeBands, dict[str, Array]]:
+    """The groups of the matrices asked for, and those by setting, or one of name "all"."""
+    names = bands.names
     if isinstance(contacts, str):
+        if bands.own:
+            raise ValueError(f"contacts={contacts!r} is not of your groups; give a matrix, or one by setting")
         choice("contacts", contacts, tuple(survey.CONTACTS))
         if contacts in survey.CONTACTS_BY_SETTING:
-            return 5, survey.CONTACTS_BY_SETTING[contacts]
-        return groups, {"all": survey.CONTACTS[contacts][groups]}
+            return usual_bands(5), survey.CONTACTS_BY_SETTING[contacts]
+        return bands, {"all": survey.CONTACTS[contacts][len(bands)]}
     if isinstance(contacts, Mapping):
         if set(contacts) != set(SETTINGS):
             raise ValueError(
@@ -68,8 +71,8 @@ def _resolve(contacts: Any, groups: int) -> tuple[int, dict[str, Array]]:
                 f"it must have {', '.join(map(repr, SETTINGS))}, with zeros where nobody meets"
             )
         by_setting = {s: nonnegative_matrix(f"contacts[{s!r}]", contacts[s], names) for s in SETTINGS}
-        return groups, by_setting
-    return groups, {"all": nonnegative_matrix("contacts", contacts, names)}
+        return bands, by_setting
+    return bands, {"all": nonnegative_matrix("contacts", contacts, names)}
 
 
 def _reciprocal(matrix: Array, N: Array) -> Array:
@@ -78,8 +81,8 @@ def _reciprocal(matrix: Array, N: Array) -> Array:
     return symmetric
 
 
-def _setting_shares(K: int) -> dict[str, Array]:
-    """The share of each setting in the contacts of each pair of K groups, symmetric.
+def _setting_shares(bands: AgeBands) -> dict[str, Array]:
+    """The share of each setting in the contacts of each pair of groups, symmetric.
 
     That of the five groups of Mistry 2021 they belong to, but groups too young to work meet in the community.
     """
@@ -89,9 +92,9 @@ def _setting_shares(K: int) -> dict[str, Array]:
         for setting, matrix in survey.CONTACTS_BY_SETTING[name].items()
     }
     total = np.sum(list(flows.values()), axis=0)
-    of = group_of_age(5)[list(FIRST_AGES[K])]
+    of = usual_bands(5).of_age[list(bands.first)]
     shares: dict[str, Array] = {s: (flow / total)[np.ix_(of, of)] for s, flow in flows.items()}
-    may_work = np.maximum.reduceat(EMPLOYED, FIRST_AGES[K]) > 0
+    may_work = np.maximum.reduceat(EMPLOYED, bands.first) > 0
     without = shares["work"] * ~np.outer(may_work, may_work)
     shares["work"] -= without
     shares["community"] += without

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from simulators.arrays import Array
 from simulators.contract.seeds import as_sequence, child
 from simulators.contract.validation import choice, number, per_group, whole
-from simulators.population import households, survey, tables, venues
+from simulators.population import households, tables, venues
+from simulators.population.age_bands import age_bands
 from simulators.population.ages import ages, group_shares
 from simulators.population.asked_contacts import ask
 from simulators.population.network import LARGEST_GRAPH, ContactNetwork, symmetric
@@ -99,7 +100,7 @@ def build_population(
     *,
     seed: int | np.random.SeedSequence = 0,
     contacts: str | ArrayLike | Mapping[str, ArrayLike] = "mistry-2021-oregon",
-    groups: Literal[5, 9] = 5,
+    groups: Any = 5,
     age_shares: ArrayLike | None = None,
     weights: Mapping[str, float] | None = None,
     household_sizes: Sequence[float] = tables.HOUSEHOLD_SIZES,
@@ -123,8 +124,9 @@ def build_population(
         `simulators.population.survey.CONTACTS`. They are made reciprocal for the population
         (`network.asked.reciprocity()` tells how). Those of Mistry 2021 are known for five groups, and are
         asked for those whatever `groups` is.
-    groups : {5, 9}, default 5
-        Number J of age groups.
+    groups : {5, 9} or AgeBands, default 5
+        Number J of age groups of the US, or bands of one's own, 2 to 20, with
+        `age_shares` and `contacts`. Within a group ages are in the proportions of the US of 2012.
     age_shares : (J,) array-like, optional
         Share of each group in the population, in any unit. By default those that the contacts go with:
         Oregon's for Mistry 2021, else the US of 2012.
@@ -145,7 +147,8 @@ def build_population(
         what can be had.
     """
     N = whole("persons", persons)
-    table = survey.AGES[choice("groups", groups, tuple(survey.AGES))]
+    bands = age_bands(groups)
+    J = len(bands)
     class_size = whole("class_size", class_size)
     team_size = whole("team_size", team_size)
     largest_workplace = whole("largest_workplace", largest_workplace)
@@ -160,22 +163,24 @@ def build_population(
     world = as_sequence(seed)
     rng = {name: np.random.default_rng(child(world, i)) for i, name in enumerate((*SETTINGS, "jobs"))}
 
-    by_age = ages(N, groups, group_shares(groups, contacts, age_shares))
+    by_age = ages(N, bands, group_shares(bands, contacts, age_shares))
     age, household = households.settle(by_age, size_shares, rng["household"])
-    group = tables.group_of_age(groups)[age]
+    group = bands.of_age[age]
     everybody = np.arange(N, dtype=np.int32)
 
     homes = within(everybody, household, N)
-    pairs_at_home = count(homes, group, groups, N)
-    asked = ask(contacts, groups, np.bincount(group, minlength=groups), pairs_at_home + pairs_at_home.T)
+    pairs_at_home = count(homes, group, J, N)
+    asked = ask(contacts, bands, np.bincount(group, minlength=J), pairs_at_home + pairs_at_home.T)
     if N >= SMALLEST_MATCHED:
         _refuse(*asked.shortage(), tolerance)
     asked_group = asked.parent.astype(np.int8)[group]
 
     works = venues.employed(age, rng["jobs"])
     pupils = venues.classes(age, class_size, school_size, rng["school"])
-    children = np.array(tables.FIRST_AGES[len(asked.groups)]) < tables.ADULT
-    meetings = asked.flows["school"][children].sum(axis=0)
+    K = len(asked.groups)
+    young = np.bincount(asked_group[age < tables.ADULT], minlength=K)
+    children = young / np.maximum(np.bincount(asked_group, minlength=K), 1)  # the share of a group
+    meetings = (children[:, None] * asked.flows["school"]).sum(axis=0)
     school = venues.staff(pupils, age, asked_group, meetings, works, class_size, rng["school"])
     school_class = school.by_person(N)
     works &= (school_class < 0) | (pupils.by_person(N) >= 0)  # the staff work at school
@@ -196,13 +201,13 @@ def build_population(
         others = fill(met, edges, taking_part, asked_group, N, rng[setting])
         layers[setting] = symmetric(N, np.concatenate((met, others)))
 
-    network = ContactNetwork(layers, layer_weights, group, table.groups, asked)
+    network = ContactNetwork(layers, layer_weights, group, bands.names, asked)
     if N >= SMALLEST_MATCHED:
         _refuse(*asked.distance(network), tolerance)
     return Population(
         age=age,
         group=group,
-        groups=table.groups,
+        groups=bands.names,
         household=household,
         school_class=school_class,
         workplace=workplaces.by_person(N),

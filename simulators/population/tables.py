@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulators.arrays import Array
 from simulators.population.survey import AGES
@@ -87,8 +86,3 @@ PERSONS_BY_AGE = np.concatenate(
 """Persons by year of age: the nine groups of `simulators.population.survey.AGES`, each spread evenly
 over its years, and those from 70 on as in the Census 2012 (35, 26, 20 and 19 % are 70-74, 75-79, 80-84,
 older)."""
-
-
-def group_of_age(groups: int) -> NDArray[np.int8]:
-    """The index of the age group, among 5 or 9, of each year of age, (95,)."""
-    return np.searchsorted(FIRST_AGES[groups], np.arange(OLDEST), side="right").astype(np.int8) - np.int8(1)

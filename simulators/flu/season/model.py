@@ -154,10 +154,11 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         # How long the disease lasts, and how readily a contact transmits it.
         names, sizes = population.groups, population.sizes
         table = survey.AGES.get(len(names))
-        if table is None or table.groups != names:
-            raise ValueError(f"population: its groups must be those of survey.AGES; they are {names}")
+        usual = None if table is None or table.groups != names else table
         given = partial(per_group, groups=names)
-        relative = given("susceptibility", susceptibility, default=table.susceptibility, least=0)
+        relative = given(
+            "susceptibility", susceptibility, default=usual.susceptibility if usual else 1.0, least=0
+        )
         self.susceptibility = relative / (relative.max() or 1.0)  # R0 says how much it is, these only of whom
         self.latent_period = durations("latent_period", latent_period, len(names))
         self.infectious_period = durations("infectious_period", infectious_period, len(names))
@@ -168,7 +169,9 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         # What is done about it.
         self.coverage = given("coverage", coverage, default=0.0, least=0, most=1)
         self.doses = whole_numbers(self.coverage * sizes)
-        self.efficacy = given("efficacy", efficacy, default=table.efficacy, least=0, most=1)
+        self.efficacy = given(
+            "efficacy", efficacy, default=usual.efficacy if usual else tables.OWN_EFFICACY, least=0, most=1
+        )
         self.vaccination_day = whole("vaccination_day", vaccination_day, least=0)
         self.leaky = choice("vaccine", vaccine, ("all-or-nothing", "leaky")) == "leaky"
         if treatment is not None:  # after the rate was found: R0 is that of the untreated

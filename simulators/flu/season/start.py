@@ -26,14 +26,17 @@ def whole_numbers(values: Array) -> Integers:
 
 
 def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
-    """How many persons of each group of `survey.AGES` are infected on day 0 unless told otherwise, (J,).
+    """How many persons of each group are infected on day 0 unless told otherwise, (J,).
 
-    The shares of the ODE's vaccination season, 0.34 % of all; but 50 persons at least, or everybody where
-    there are fewer.
+    The shares of the ODE's vaccination season, 0.34 % of all, or 0.1 % of groups of one's own;
+    but 50 persons at least, or everybody where there are fewer.
     """
-    table = survey.AGES[len(groups)]
-    shares = tables.SEASON_SEEDING * table.initial_infected / table.population
-    expected = shares * sizes
+    table = survey.AGES.get(len(groups))
+    if table is None or table.groups != groups:
+        shares = np.full(len(groups), tables.OWN_SEEDING)
+    else:
+        shares = tables.SEASON_SEEDING * table.initial_infected / table.population
+    expected: Array = shares * sizes
     least = min(LEAST_INFECTED, int(sizes.sum()))
     if 0 < expected.sum() < least:
         expected *= least / expected.sum()
