@@ -1,5 +1,6 @@
 """The pages of the site that are written from the code hold all of what they are written from."""
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -16,12 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def pages():
-    sys.path.insert(0, str(ROOT / "docs" / "_site"))
-    try:
-        import pages
-    finally:
-        sys.path.pop(0)
-    return pages
+    # By its path: helpers of other tests may bear the same name.
+    spec = importlib.util.spec_from_file_location("site_pages", ROOT / "docs" / "_site" / "pages.py")
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = made
+    spec.loader.exec_module(made)
+    return made
 
 
 def section(text, title):
