@@ -31,6 +31,9 @@ def test_a_new_country_works_at_once_from_anywhere(country, policyloop, tmp_path
     monkeypatch.chdir(elsewhere)
     code, out, _ = policyloop("check", country / "scenario.toml")
     assert code == 0 and "nothing found" in out
+    # The groups' persons, and 0.2 x 1.15 + 0.15 x 2.7 + .. million of them covered today.
+    assert "budget: 0.329 doses a person, 5,000,000 for 15,200,000 persons" in out
+    assert "today's coverage takes 4,240,000" in out
     assert "calibrate: r0 = " in out and "under [ensemble]: r0 = { lognormal = [" in out
     assert policyloop("run", country / "scenario.toml", *FEW, "--out", "s.sqlite")[0] == 0
     study = Study("s.sqlite")

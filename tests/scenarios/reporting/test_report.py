@@ -90,6 +90,10 @@ def test_persons_and_doses_are_shares_of_the_population(flu, tmp_path):
         assert rows[group][cases] == Language().persons(seen[j] * persons[j])
         assert rows[group][doses] == Language().persons(today[j] * persons[j])
     assert rows["All"][doses] == Language().persons(today @ persons)
+    # The budget is the doses of today's coverage.
+    budget = Language().persons(today @ persons)
+    share = Language().number(today @ persons / persons.sum(), 3)
+    assert f"Budget: {budget} doses, which is {share} for every person." in page.text
 
 
 def test_the_decomposed_agent_leads_wherever_it_stands(flu, tmp_path):

@@ -163,3 +163,12 @@ def test_a_design_whose_others_are_all_alike_has_no_scale_to_tell_one_by(study):
     for one in made.rounds():
         one.outcomes[:] = [0.0, 15.0 if one.round == 3 else 0.0]
     assert outliers(made) == []
+
+
+@pytest.mark.parametrize(("beyond", "count"), [(148.0, 0), (149.0, 1)])
+def test_one_of_a_design_is_pointed_out_from_a_hundred_robust_deviations_on(study, beyond, count):
+    """The others are 0, 1, 2, 3: median 1.5, median absolute deviation 1, so 148.26 is the bound."""
+    made = study('["random"]', rounds=5, slips_at=99)
+    for one, value in zip(made.rounds(), (0.0, 1.0, 2.0, 3.0, 1.5 + beyond), strict=True):
+        one.outcomes[:] = [0.0, value]
+    assert len(outliers(made)) == count
