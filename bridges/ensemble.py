@@ -108,6 +108,9 @@ class EnsembleEnvironment(Environment):
         self.current_policy = first.current_policy
         self.current_policy_label = first.current_policy_label
         self.info_units = first.info_units
+        persons = [one.group_persons for one in self.members]
+        if all(one is not None for one in persons):
+            self.group_persons = np.concatenate([np.asarray(one, dtype=float) for one in persons])
         self.findings = tuple(dict.fromkeys(said for one in self.members for said in one.findings))
         self._linear = not any(is_general(one) for one in self.members)
 

@@ -17,7 +17,8 @@ from scenarios.questions.evaluation import mean_of
 from scenarios.questions.question import Question
 from scenarios.questions.what_if import what_if
 from scenarios.reporting.known import Known, Point
-from scenarios.reporting.observed import Observed, mean_info
+from scenarios.reporting.observed import Observed
+from scenarios.reporting.said import mean_info, of_worlds
 from scenarios.study.records import ALL_TRIALS
 from scenarios.trial.world import World
 from simulators import Environment, Outcomes, SimulationError
@@ -117,7 +118,7 @@ def simulate(
                 failed[name] += 1
                 continue
             values[number] = value
-            said[name].append(dict(outcomes.info or {}))
+            said[name].append(of_worlds(study, dict(outcomes.info or {})))
         for name, point in policies.items():
             apart = (
                 mean_of(objectives[name] - objectives[TODAY]) if TODAY in policies and name != TODAY else None
