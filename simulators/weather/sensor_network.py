@@ -104,7 +104,7 @@ class SensorNetwork(Environment):
     noise_variances : (3,) array
     energy : Energy or None
         What readings cost, and how they travel; None where they cost nothing.
-    cost_budget : float or None
+    query_budget : float or None
         Joules that the readings of one round of a batch may cost together.
     """
 
@@ -145,7 +145,7 @@ class SensorNetwork(Environment):
         k = None if neighbours is None else whole("neighbours", neighbours)
         self.edges = connected_neighbours(self.points, k, self.stations.ids.tolist(), self.report.source)
         self.energy = Energy.of(costs, self.points, self.edges, self.groups)
-        self.cost_budget = None if self.energy is None else self.energy.budget
+        self.query_budget = None if self.energy is None else self.energy.budget
         self.info_units = {} if self.energy is None else {"cost": "J"}
         self._aside = self._drawn(1, N, int(share * N))
         self.nodes = np.setdiff1d(np.arange(N), self._aside)
@@ -194,14 +194,14 @@ class SensorNetwork(Environment):
         return Outcomes(values, self.noise_variances, info)
 
     @property
-    def costs(self) -> Callable[[ArrayLike], Array] | None:
+    def query_costs(self) -> Callable[[ArrayLike], Array] | None:
         """What readings at candidate rows (n,) cost, joules (n, 4): sending any, then each channel.
 
         None where they cost nothing.
         """
-        return None if self.energy is None else self._costs
+        return None if self.energy is None else self._query_costs
 
-    def _costs(self, policies: ArrayLike) -> Array:
+    def _query_costs(self, policies: ArrayLike) -> Array:
         assert self.energy is not None
         return self.energy.costs(self.nodes[self.policy_space.rows(policies)])
 

@@ -73,7 +73,7 @@ def test_a_reading_costs_its_channels_and_its_hops():
     assert whole.info["cost"] == pytest.approx(7 + hops.max() * 0.8)
     assert part.info["cost"] == pytest.approx(5 + hops.max() * 0.7)
     assert np.isnan(part.values).tolist() == [False, True, False]
-    assert env.costs([far])[0].sum() == pytest.approx(whole.info["cost"])
+    assert env.query_costs([far])[0].sum() == pytest.approx(whole.info["cost"])
     assert env.info_units == {"cost": "J"}
 
 
@@ -84,7 +84,7 @@ def test_some_channels_read_what_all_of_them_read():
     env.reset(3)
     part = env.step_groups(4, [1])
     assert part.values[1] == whole.values[1]
-    assert "cost" not in part.info and env.costs is None
+    assert "cost" not in part.info and env.query_costs is None
 
 
 @pytest.mark.parametrize("name", ["weather", "weather-live"])
