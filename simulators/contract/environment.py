@@ -11,7 +11,7 @@ import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,6 +80,22 @@ def failure_kind(cause: Exception | int) -> type[SimulationError]:
     return StepLost if lost else SimulationError
 
 
+class KeptVariance(NamedTuple):
+    """Which part of the noise stays with a policy, and for how long.
+
+    Attributes
+    ----------
+    kept, whole : (J,) array
+        Variances of the part, and of an observation's noise, of which it is a part.
+    hours : float
+        After which 37 % of the part is left.
+    """
+
+    kept: Array
+    whole: Array
+    hours: float
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """What one step observed.
@@ -115,6 +131,9 @@ class Environment(ABC):
     `query_budget` is what the policies of a batch may cost together, None or absent for any sum; it needs a
     finite space. Each step then states its `info["cost"]`, in the unit `info_units["cost"]`. These are looked
     for with `getattr` as well.
+
+    In a world that lives a policy's observations may share a part of their noise, as those of a sensor share
+    its drift: `kept_noise` is then a `KeptVariance`, looked for with `getattr`.
 
     A world may live: it changes by itself from step to step, whatever the policies are. Then `expected`
     and the best policy are those of the coming step, whose time is `context`; `step` observes, then

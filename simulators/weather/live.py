@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
-from simulators.contract.environment import Outcomes, Seed, SimulationError
+from simulators.contract.environment import KeptVariance, Outcomes, Seed, SimulationError
 from simulators.contract.seeds import child
 from simulators.contract.validation import number, whole
-from simulators.weather.model import DRIFT, WeatherModel
+from simulators.weather.model import DRIFT, DRIFT_HOURS, WeatherModel
 from simulators.weather.options import split_options
 from simulators.weather.sensor import Habits, SensorOptions
 from simulators.weather.sensor_network import NetworkOptions, SensorNetwork
@@ -108,6 +108,11 @@ class WeatherLive(SensorNetwork):
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self.model = self._model(self._weather_words, _words(sequence))
         self._read = 0
+
+    @property
+    def kept_noise(self) -> KeptVariance:
+        """The drift of the sensors, which their noise variances hold."""
+        return KeptVariance(np.square(DRIFT), self.noise_variances, DRIFT_HOURS)
 
     @property
     def context(self) -> float:
