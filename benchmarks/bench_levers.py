@@ -207,11 +207,14 @@ class BoTorchMixed(ObservingAgent):
         super().__init__("botorch-mixed", search_space(environment), environment.sign, seed)
         self.environment, self.levers = environment, environment.policy_space.levers
         self.X, self.Y = np.empty((0, self.space.d)), np.empty((0, len(environment.groups)))
+        self.noise = np.empty_like(self.Y)
 
     def tell(self, policies, observations, noise_variance=None, context=None):
         policies, Y = self.as_policies(policies), np.asarray(observations, dtype=float)
         super().tell(policies, self.environment.compose(Y, policies))
         self.X, self.Y = np.vstack([self.X, policies]), np.vstack([self.Y, Y])
+        stated = np.nan if noise_variance is None else np.asarray(noise_variance, dtype=float)
+        self.noise = np.vstack([self.noise, np.broadcast_to(stated, Y.shape)])
 
     def model(self):
         import torch
@@ -221,15 +224,16 @@ class BoTorchMixed(ObservingAgent):
         from gpytorch.mlls import SumMarginalLogLikelihood
 
         X, Y = torch.tensor(self.X), torch.tensor(self.Y)
+        noise = None if np.isnan(self.noise).any() else torch.tensor(self.noise)
         kinds = [i for i, lever in enumerate(self.levers) if isinstance(lever, OneOf)]
         numbers = [i for i in range(self.space.d) if i not in kinds]
         bounds = torch.tensor(np.stack([self.space.lower, self.space.upper]))
         scale = Normalize(self.space.d, indices=numbers, bounds=bounds)
         parts = {"input_transform": scale, "outcome_transform": Standardize(1)}
         models = [
-            MixedSingleTaskGP(X, Y[:, [j]], cat_dims=kinds, **parts)
+            MixedSingleTaskGP(X, Y[:, [j]], kinds, None if noise is None else noise[:, [j]], **parts)
             if kinds
-            else SingleTaskGP(X, Y[:, [j]], **parts)
+            else SingleTaskGP(X, Y[:, [j]], None if noise is None else noise[:, [j]], **parts)
             for j in range(Y.shape[1])
         ]
         model = ModelListGP(*models)

@@ -9,7 +9,7 @@ from benchmarks.bench_levers import BoTorchMixed
 class BoTorchEI(BoTorchMixed):
     """As in `bench_levers`, with any composition, and BoTorch's continuous optimiser where all is real.
 
-    Noise is learned: `MixedSingleTaskGP` learns it, and the others do here as well.
+    Where the noise is stated, its models are told it, as every agent is.
     """
 
     def objective(self):

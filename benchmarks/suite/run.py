@@ -5,7 +5,7 @@
 
 All agents of a trial share its noise and its first policies (a Sobol design of max(5, 2 d)). Trials go round
 by round of the suite: the first trial of every problem and agent, then the second, so that whatever is done
-when it is stopped is balanced. Seconds a round are the processor's, so that a busy machine hardly changes them.
+when it is stopped is balanced. Seconds a round are processor time.
 """
 
 import argparse
