@@ -41,7 +41,7 @@ from bridges.reframed import ReframedEnvironment
 from optimizer.agents.baselines import ObservingAgent
 from simulators.contract.outcome_limit import Limit
 
-OURS = ("d-gpucb", "d-ei", "ei", "random")
+OURS = ("d-gpucb", "d-ei", "auto", "ei", "gp-ucb", "random")
 PEERS = ("botorch", "optuna-tpe", "optuna-gp")
 PROBLEMS = ("flu", "flu-abm", "gramacy", "townsend", "beam", "inventory")
 

@@ -1,18 +1,21 @@
-"""The upper confidence bound (Algorithm 2, line 5; GP-UCB of Srinivas et al. 2010)."""
+"""The upper confidence bound (Algorithm 2, line 5; GP-UCB of Srinivas et al. 2010), and that under limits."""
 
 import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from optimizer.acquisition.acquisition import ScoredAcquisition
 from optimizer.acquisition.gaussian import deviation
-from optimizer.acquisition.search import Search
+from optimizer.acquisition.search import Search, posterior_means
 from optimizer.arrays import Array
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.propagation import Sampled
+
+LEAST_GAIN = 1e-3
+"""Share of the range of objectives below which a gain's logarithm goes on as a line."""
 
 
 class UCB(ScoredAcquisition):
@@ -41,7 +44,9 @@ class UCB(ScoredAcquisition):
         return cls(search.beta)
 
     def choose(self, search: Search) -> Any:
-        """The policy with the highest bound, of samples that reach as far as it."""
+        """The policy with the highest bound, of samples that reach as far as it; see `KeptUCB` for limits."""
+        if search.limits is not None and not self.logarithmic:
+            return KeptUCB.of(search).choose(search)
         return super().choose(replace(search, model=self.reaching(search.model)))
 
     def reaching(self, model: Any) -> Any:
@@ -83,3 +88,66 @@ class UCB(ScoredAcquisition):
         slopes[order[lower], columns] = 1 - (position - lower)
         slopes[order[lower + 1], columns] = position - lower
         return slopes
+
+
+class KeptUCB(UCB):
+    """The bound under limits: what a round gains over its charge, times the probability that it is not charged.
+
+    A round that breaks a limit is charged as the worst policy c that keeps them, so an optimist whose bound is
+    u = m + sqrt(beta) s expects c + P (u - c) of a round that keeps them with probability P. The score is
+    log(u - c), to which the search adds log P. Where a limit is well known, P falls from one to nothing over a
+    small step and policies are tried just within it; where it is not, the bound is high as well, and uncertainty
+    is explored. A bound on the limits themselves (Xu et al. 2023, CONFIG) keeps the sum of what is
+    exceeded small, and yet breaks a limit by a little in nearly every round whose best policy lies on one.
+
+    Parameters
+    ----------
+    beta : float
+        beta_t, not negative.
+    charge : float
+        c, the signed objective that a round which breaks a limit counts as.
+    scale : float
+        What counts as a gain, in the objective's unit, positive: below `LEAST_GAIN` of it the logarithm goes on
+        as a line, since bounds may lie below c.
+    """
+
+    logarithmic: ClassVar[bool] = True
+
+    def __init__(self, beta: float, charge: float, scale: float) -> None:
+        super().__init__(beta)
+        self.charge, self.least = charge, LEAST_GAIN * scale
+
+    @classmethod
+    def of(cls, search: Search) -> Self:
+        """With the worst posterior mean at a policy observed as the charge."""
+        means = posterior_means(search.model, search.known)
+        charge, best = float(np.nanmin(means)), float(np.nanmax(means))
+        return cls(search.beta, charge, max(best - charge, search.prior_deviation, 1e-300))
+
+    def score_moments(self, mean: Array, variance: Array) -> Array:
+        """Logarithm of the bound's gain over the charge."""
+        return self._logarithm(super().score_moments(mean, variance))
+
+    def slopes_in_moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Those of the bound, over the gain."""
+        in_mean, in_variance = super().slopes_in_moments(mean, variance)
+        slope = self._slope(super().score_moments(mean, variance))
+        return slope * in_mean, slope * in_variance
+
+    def score_samples(self, samples: Array) -> Array:
+        """Logarithm of the quantile's gain over the charge."""
+        return self._logarithm(super().score_samples(samples))
+
+    def slopes_in_samples(self, samples: Array) -> Array:
+        """Those of the quantile, over the gain."""
+        found: Array = self._slope(super().score_samples(samples)) * super().slopes_in_samples(samples)
+        return found
+
+    def _logarithm(self, bound: Array) -> Array:
+        gain = bound - self.charge
+        found: Array = np.log(np.maximum(gain, self.least)) + np.minimum(gain / self.least - 1, 0.0)
+        return found
+
+    def _slope(self, bound: Array) -> Array:
+        found: Array = 1 / np.maximum(bound - self.charge, self.least)
+        return found
