@@ -15,7 +15,7 @@ from optimizer.composition.general import GeneralComposition
 from optimizer.composition.propagation import Sampled
 
 LEAST_GAIN = 1e-3
-"""Share of the range of objectives below which a gain's logarithm goes on as a line."""
+"""Share of a prior standard deviation below which the logarithm of a gain goes on as a line."""
 
 
 class UCB(ScoredAcquisition):
@@ -91,63 +91,66 @@ class UCB(ScoredAcquisition):
 
 
 class KeptUCB(UCB):
-    """The bound under limits: what a round gains over its charge, times the probability that it is not charged.
+    """The bound under limits: what it promises beyond c, times the probability that the limits are kept.
 
-    A round that breaks a limit is charged as the worst policy c that keeps them, so an optimist whose bound is
-    u = m + sqrt(beta) s expects c + P (u - c) of a round that keeps them with probability P. The score is
-    log(u - c), to which the search adds log P. Where a limit is well known, P falls from one to nothing over a
-    small step and policies are tried just within it; where it is not, the bound is high as well, and uncertainty
-    is explored. A bound on the limits themselves (Xu et al. 2023, CONFIG) keeps the sum of what is
-    exceeded small, and yet breaks a limit by a little in nearly every round whose best policy lies on one.
+    Here c is the best posterior mean at an observed policy that probably keeps the limits, as in constrained
+    expected improvement (Gardner et al. 2014); before there is one, the worst at an observed policy, which is
+    what a round that breaks a limit is charged. The score is log(m + sqrt(beta) s - c), to which the search
+    adds the logarithm of the probability. So a policy just within a limit that is well known is worth more
+    than one just beyond it, and where a limit is not known, the bound is high as well. A bound on the limits
+    themselves (Xu et al. 2023, CONFIG) keeps the sum of what is exceeded small, yet breaks them by a little
+    in nearly every round where the best policy lies on one.
 
     Parameters
     ----------
     beta : float
         beta_t, not negative.
-    charge : float
-        c, the signed objective that a round which breaks a limit counts as.
+    least : float
+        c, in the unit of the signed objective.
     scale : float
-        What counts as a gain, in the objective's unit, positive: below `LEAST_GAIN` of it the logarithm goes on
-        as a line, since bounds may lie below c.
+        The objective's, positive: below `LEAST_GAIN` of it the logarithm goes on as a line, since bounds may
+        lie below c.
     """
 
     logarithmic: ClassVar[bool] = True
 
-    def __init__(self, beta: float, charge: float, scale: float) -> None:
+    def __init__(self, beta: float, least: float, scale: float) -> None:
         super().__init__(beta)
-        self.charge, self.least = charge, LEAST_GAIN * scale
+        self.least, self.smallest = least, LEAST_GAIN * scale
 
     @classmethod
     def of(cls, search: Search) -> Self:
-        """With the worst posterior mean at a policy observed as the charge."""
-        means = posterior_means(search.model, search.known)
-        charge, best = float(np.nanmin(means)), float(np.nanmax(means))
-        return cls(search.beta, charge, max(best - charge, search.prior_deviation, 1e-300))
+        """With the search's incumbent as c."""
+        least = search.incumbent
+        if np.isnan(least):
+            least = float(np.nanmin(posterior_means(search.model, search.known)))
+        return cls(search.beta, least, max(search.prior_deviation, 1e-300))
 
     def score_moments(self, mean: Array, variance: Array) -> Array:
-        """Logarithm of the bound's gain over the charge."""
+        """Logarithm of the bound's promise beyond c."""
         return self._logarithm(super().score_moments(mean, variance))
 
     def slopes_in_moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """Those of the bound, over the gain."""
+        """Those of the bound, over what it promises."""
         in_mean, in_variance = super().slopes_in_moments(mean, variance)
         slope = self._slope(super().score_moments(mean, variance))
         return slope * in_mean, slope * in_variance
 
     def score_samples(self, samples: Array) -> Array:
-        """Logarithm of the quantile's gain over the charge."""
+        """Logarithm of the quantile's promise beyond c."""
         return self._logarithm(super().score_samples(samples))
 
     def slopes_in_samples(self, samples: Array) -> Array:
-        """Those of the quantile, over the gain."""
+        """Those of the quantile, over what it promises."""
         found: Array = self._slope(super().score_samples(samples)) * super().slopes_in_samples(samples)
         return found
 
     def _logarithm(self, bound: Array) -> Array:
-        gain = bound - self.charge
-        found: Array = np.log(np.maximum(gain, self.least)) + np.minimum(gain / self.least - 1, 0.0)
+        gain = bound - self.least
+        line = np.minimum(gain / self.smallest - 1, 0.0)
+        found: Array = np.log(np.maximum(gain, self.smallest)) + line
         return found
 
     def _slope(self, bound: Array) -> Array:
-        found: Array = 1 / np.maximum(bound - self.charge, self.least)
+        found: Array = 1 / np.maximum(bound - self.least, self.smallest)
         return found
