@@ -383,7 +383,7 @@ def table(args, problems, agents):
                 f"| {label} | {len(own)} | {regret.mean():.4f} (median {np.median(regret):.4f}) "
                 f"| {np.mean([one['broken'] for one in own.values()]):.2f} "
                 f"| {np.mean(ranked) if ranked else np.nan:.1f} "
-                f"| {np.mean([one['seconds'] for one in own.values()]):.3f} |"
+                f"| {np.mean([one['seconds'] for one in own.values() if one['seconds']]):.3f} |"
             )
     print("\nmean rank over all problems: ", end="")
     print(", ".join(f"{label} {np.mean(found):.2f}" for label, found in ranks.items() if found))

@@ -80,8 +80,17 @@ class Search:
 
     @cached_property
     def known(self) -> Policies:
-        """Where the incumbent is looked for: the policies observed, at first random ones."""
-        return self.observed if len(self.observed) else self.space.sample(64, self.rng())
+        """Where the incumbent is looked for: the policies observed, at first random ones.
+
+        And those that are taken, of which the posterior believes its mean (Ginsbourger et al. 2010): else the
+        next of a batch would be promised the same improvement again, at the same policy.
+        """
+        if not len(self.observed):
+            return self.space.sample(64, self.rng())
+        if not len(self.taken):
+            return self.observed
+        taken = np.asarray(self.taken)
+        return np.concatenate([self.observed, taken[self.space.contains(taken)]])
 
     @cached_property
     def incumbent(self) -> float:
