@@ -245,7 +245,7 @@ class FluODE(Environment):
         self.hospital_stay = number("hospital_stay", hospital_stay, least=0.1)
         if self.objective.beds:
             self._refuse_for_treatment(outcome="peak beds")
-        self.objective_unit = self.objective.unit
+        self.objective_unit, self.expected_range = self.objective.unit, self.objective.floor
         self.group_units = (self.objective_unit,) * len(self.groups)
         usual = self.objective.noise_variance(
             people.noise_variance, self.infectious_period, self.hospital_stay
