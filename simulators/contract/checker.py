@@ -186,7 +186,8 @@ class _Checker(Repetition):
         ):
             if value < low or value > high:
                 self.find(
-                    f"{what} returned {value:.6g} for group {group!r}, outside its {name} ({low:g}, {high:g})",
+                    f"{what} returned {value:.6g} for group {group!r}, outside its {name} "
+                    f"({low:g}, {high:g})",
                     f"{name} {group}",
                 )
 

@@ -162,9 +162,7 @@ def outcome_ranges(value: Any, groups: Sequence[str], name: str = "outcome_range
     ranges = np.array(np.broadcast_to(pairs, (J, 2)))
     for group, (low, high) in zip(groups, ranges, strict=True):
         if not low < high:
-            raise ValueError(
-                f"{name} of group {group!r} is ({low:g}, {high:g}); low must be below high"
-            )
+            raise ValueError(f"{name} of group {group!r} is ({low:g}, {high:g}); low must be below high")
     return ranges
 
 

@@ -60,7 +60,10 @@ def test_members_of_an_ensemble_keep_to_their_ranges():
 def test_a_mean_of_simulations_ends_at_the_range():
     values = np.array([-1.0, 0.5, 0.2, 0.1, 0.4])
     assert mean_of(values).low < 0
-    assert (mean_of(values, (0.0, np.inf)).low, mean_of(values, (0.0, np.inf)).mean) == (0.0, mean_of(values).mean)
+    assert (mean_of(values, (0.0, np.inf)).low, mean_of(values, (0.0, np.inf)).mean) == (
+        0.0,
+        mean_of(values).mean,
+    )
     assert bridges.objective_range(Deaths(), [0.5]) == (0.0, np.inf)
 
 
