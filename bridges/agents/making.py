@@ -57,6 +57,8 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         limits=outcome_limits(environment),
         objectives=[composition(one) for one in several(environment)],
         blocks=getattr(environment, "blocks", None),
+        query_costs=getattr(environment, "query_costs", None),
+        query_budget=getattr(environment, "query_budget", None),
         **(names.AUTO if name == "auto" else {}) | settings,
     )
     return names.make_agent(name, space, g, meant)
@@ -127,6 +129,8 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
     """
     if name in names.GP_AGENTS:
         return names.GP_AGENTS[name][0]
+    if name == names.MUTUAL_INFORMATION:
+        return "decomposed"
     try:
         _know(name)
         if name not in brought_names() or not accepts(name, "prior"):

@@ -57,6 +57,8 @@ class Search:
         given.
     near : sequence of policies
         Where to begin besides: the answer to a question like this one, say.
+    open : SearchSpace, optional
+        The part of a finite space from which the policy is to be; all of it unless given.
     """
 
     space: SearchSpace
@@ -71,6 +73,7 @@ class Search:
     limits: LimitChance | None = None
     level: float | None = None
     near: Sequence[Any] = ()
+    open: SearchSpace | None = None
 
     @cached_property
     def observed(self) -> Policies:
@@ -147,7 +150,7 @@ class Search:
         if logarithmic and self.limits is not None:
             value, value_and_gradient = weighed(self.limits, value, value_and_gradient)
         if self.space.finite:
-            return self.space.maximise(self._restricted(value, cautions))[0]
+            return (self.open or self.space).maximise(self._restricted(value, cautions))[0]
         for caution in cautions:
             value, value_and_gradient = caution.priced(value, value_and_gradient)
         # Last: a price is made of the range of values, in which those of taken policies have no place.
