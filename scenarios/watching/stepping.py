@@ -16,6 +16,8 @@ from bridges.reframed import ReframedEnvironment
 from policyloop.messages import on_one_line
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
+from scenarios.figures.outline import plain_lines
+from scenarios.figures.unwrapping import unwrapped
 from scenarios.numbers import significant
 from scenarios.study.levers import spelled
 from scenarios.trial.building import build_environment
@@ -165,14 +167,17 @@ class Network(Stepped):
         """Where the sensors are."""
         environment = self.environment
         stations, nodes = environment.stations, environment.nodes
+        lon, lat = unwrapped(stations.lon[nodes]), stations.lat[nodes]
+        named = zip(stations.ids[nodes].tolist(), stations.names[nodes].tolist(), strict=True)
         return {
             "kind": "network",
             "what": "perceived temperature, degF",
             "step": "hour",
             "series": self.series,
-            "sensors": [str(one) for one in stations.ids[nodes]],
-            "lon": stations.lon[nodes].tolist(),
-            "lat": stations.lat[nodes].tolist(),
+            "sensors": [f"{one} {name}".strip() for one, name in named],
+            "lon": lon.tolist(),
+            "lat": lat.tolist(),
+            "lines": plain_lines(lon, lat),
             "edges": environment.edges.tolist(),
             "fields": ["perceived, degF", *(f"{g}, {u}" for g, u in self._named())],
         }

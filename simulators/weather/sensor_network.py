@@ -91,6 +91,8 @@ class SensorNetwork(Environment):
         What the import read, dropped or clipped, and what the quality control found.
     left_out : Stations or None
         The stations that the quality control left out of the network.
+    station_names : list of [float, float, str, str]
+        Longitude, latitude, id and name of all stations that were read, also of those that are not drawn.
     nodes : (n,) array of int
         The node of each candidate row.
     noise_variances : (3,) array
@@ -123,6 +125,7 @@ class SensorNetwork(Environment):
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = as_sequence(seed)
         found, self.report = read_stations(data, **stations)
+        self.station_names = found.named_places()
         self.left_out = self.report.left_out
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
