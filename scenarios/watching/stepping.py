@@ -171,7 +171,7 @@ class Network(Stepped):
         named = zip(stations.ids[nodes].tolist(), stations.names[nodes].tolist(), strict=True)
         return {
             "kind": "network",
-            "what": "perceived temperature, degF",
+            "what": f"{environment.index}, {environment.objective_unit}",
             "step": "hour",
             "series": self.series,
             "sensors": [f"{one} {name}".strip() for one, name in named],
@@ -179,7 +179,7 @@ class Network(Stepped):
             "lat": lat.tolist(),
             "lines": plain_lines(lon, lat),
             "edges": environment.edges.tolist(),
-            "fields": ["perceived, degF", *(f"{g}, {u}" for g, u in self._named())],
+            "fields": [f"felt, {environment.objective_unit}", *(f"{g}, {u}" for g, u in self._named())],
         }
 
     def _named(self) -> list[tuple[str, str]]:
@@ -237,7 +237,11 @@ class Network(Stepped):
             "field": np.round(np.column_stack([felt, truth]), 2).tolist(),
             "silent": environment.model.silent[environment.nodes, 0].tolist(),
             "row": self.row,
-            "heads": ["warmest now", "perceived, degF", *(f"{name}, {unit}" for name, unit in self._named())],
+            "heads": [
+                "warmest now",
+                f"felt, {environment.objective_unit}",
+                *(f"{name}, {unit}" for name, unit in self._named()),
+            ],
             "rows": [
                 [str(ids[i]), significant(float(felt[i])), *(significant(float(x)) for x in truth[i])]
                 for i in best
