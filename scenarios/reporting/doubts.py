@@ -104,7 +104,7 @@ def _failures(study: Study, words: Language) -> list[Block]:
         [
             f"{one.trial} / {one.agent} / {one.round}",
             one.status,
-            words.entries(study.environment.named(one.policy)),
+            words.entries(study.environment.titled(one.policy)),
             on_one_line(one.error) or say("doubts.no_number"),
         ]
         for one in failures[:MOST_ROWS]
