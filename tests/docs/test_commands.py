@@ -11,7 +11,7 @@ from scenarios.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCKS = re.compile(r"^```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCKS = re.compile(r"^```\w*(?: title=\"[^\"]+\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\s*(?:\$ |srun |\.venv/bin/)*policyloop (.+)$", re.MULTILINE)
 INLINE = re.compile(r"`policyloop ([a-z][^`|]*)`")
 
