@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
 from optimizer.acquisition.chance import LimitChance
-from optimizer.acquisition.names import ACQUISITIONS
+from optimizer.acquisition.names import acquisition_of
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
 from optimizer.agents.belief import Belief, hallucinate
@@ -58,7 +58,7 @@ class GPAgent(Agent):
     feedback : {"decomposed", "aggregate"}
         Whether every group is observed, or the composed value alone.
     acquisition : str
-        How the next policy is picked: a name of `ACQUISITIONS`, such as "ucb".
+        How the next policy is picked where the settings name no other: a name of `acquisition_names()`.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class GPAgent(Agent):
         self.settings = settings
         self._ranges, self._composed = settings.outcome_range, composition
         self.feedback = feedback
-        self.acquisition = ACQUISITIONS[acquisition]
+        self.acquisition = acquisition_of(settings.acquisition or acquisition)
         groups: Sequence[Composition] = ()
         inside_beta = 1
         self._limits, self._certainty = settings.limits, settings.limit_probability

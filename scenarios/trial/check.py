@@ -11,7 +11,7 @@ from optimizer.agents.settings import AgentSettings
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
-from scenarios.trial.building import build_agent, needs_own, prior_means, replication
+from scenarios.trial.building import build_agent, kernel_family, needs_own, prior_means, replication
 from scenarios.trial.world import World, design_size
 from simulators.contract.targets import is_target
 
@@ -71,7 +71,7 @@ def refuse_mistakes(world: World) -> None:
     replication(scenario, environment)
     _ = world.earlier  # refuses a study of another world
     learns = scenario.prior.given and scenario.prior.source == "samples"
-    if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
+    if kernel_family(scenario) == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
         raise UserError(
             f'{scenario.source}: prior.family = "{ON_GRAPH}" needs an environment with a graph, '
             'and prior.source = "samples"'

@@ -26,6 +26,7 @@ from scenarios.trial.building import (
     build_agent,
     build_environment,
     environment_options,
+    kernel_family,
     needed_priors,
     prior_means,
     replication,
@@ -129,7 +130,7 @@ class World:
             learn = partial(
                 bridges.learn_prior,
                 environment,
-                family=prior.family,
+                family=kernel_family(scenario),
                 samples=prior.samples,
                 restarts=prior.restarts,
                 seed=bridges.seed_sequence(scenario.seed, self.trial if scenario.apart else 0, "samples"),
