@@ -197,7 +197,10 @@ class GPAgent(Agent):
 
     def _groups(self, model: Any, chosen: Sequence[Any], purse: Purse | None) -> list[int] | None:
         """Which groups to observe of the policy chosen last, where the agent picks them; it is paid for."""
-        policy, blocks = chosen[-1], self.settings.blocks if self.settings.observe == "chosen" else None
+        policy = chosen[-1]
+        blocks: Sequence[tuple[Any, float]] | None = None
+        if self.settings.observe == "chosen":
+            blocks = self.settings.blocks
         if purse is not None:
             blocks = purse.blocks(policy, chosen)
         cost = groups = None

@@ -69,7 +69,8 @@ class Spending:
 
     def afforded(self, order: Policies, n: int, taken: Sequence[Any] = ()) -> Policies:
         """The first n of candidates in an order that the budget pays for, each of them once."""
-        purse, chosen = self.purse(n), []
+        purse = self.purse(n)
+        chosen: list[int] = []
         for _ in range(n):
             fits = purse.affordable([*taken, *chosen])
             chosen.append(next(int(row) for row in order if fits is None or fits[row]))

@@ -57,7 +57,7 @@ def spent(study: Study, reference: str) -> dict[str, Spent] | None:
     trials: dict[str, dict[int, tuple[Array, Array]]] = {label: {} for label in study.scenario.labels}
     for (label, trial), own in frame.groupby(["agent", "trial"]):
         if len(own) >= rounds:
-            trials[str(label)][int(trial)] = own["cost"].to_numpy(float), own["regret"].to_numpy(float)
+            trials[str(label)][int(str(trial))] = own["cost"].to_numpy(float), own["regret"].to_numpy(float)
     least: dict[int, float] = {}
     for found in trials.values():
         for trial, (cost, _) in found.items():

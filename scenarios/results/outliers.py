@@ -88,8 +88,9 @@ def _in_designs(study: Study) -> Iterator[Outlier]:
         middle = np.nanmedian(others, axis=1)
         spread = _robust_deviation(others, middle)
         for i, j in np.argwhere(enough & (spread > 0) & (np.abs(Y - middle) > FAR * spread)).tolist():
-            group, found = study.environment.groups[j], (Y[i, j], middle[i, j], spread[i, j])
-            yield Outlier(trial, agent, rounds[i].round, group, *map(float, found), True)
+            value, predicted, deviation = (float(one[i, j]) for one in (Y, middle, spread))
+            group = study.environment.groups[j]
+            yield Outlier(trial, agent, rounds[i].round, group, value, predicted, deviation, True)
 
 
 def _robust_deviation(values: Array, middle: Array) -> Array:

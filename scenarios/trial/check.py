@@ -99,10 +99,10 @@ def _refuse_poverty(world: World) -> None:
     costs, budget = getattr(environment, "query_costs", None), getattr(environment, "query_budget", None)
     if costs is None or budget is None:
         return
-    space = environment.policy_space
-    if not space.finite:
+    candidates = environment.policy_space.candidates
+    if candidates is None:
         raise UserError(f"{scenario.source}: a budget of {budget:g} a batch: accepted only with candidates")
-    least = np.sort(np.asarray(costs(np.arange(len(space.candidates)))).sum(axis=1))[: scenario.batch].sum()
+    least = np.sort(np.asarray(costs(np.arange(len(candidates)))).sum(axis=1))[: scenario.batch].sum()
     if least > budget:
         raise UserError(
             f"{scenario.source}: batch = {scenario.batch}: a budget of {budget:g} does not pay for as many "
