@@ -6,7 +6,7 @@ import numpy as np
 
 import bridges
 import optimizer
-from optimizer.agents.gp_agent import composed_of
+from optimizer.agents.composed_prior import composed_of
 from optimizer.agents.settings import AgentSettings
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
