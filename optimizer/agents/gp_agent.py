@@ -21,8 +21,8 @@ from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.names import acquisition_of
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
+from optimizer.agents.aggregate import composed_of
 from optimizer.agents.belief import Belief, hallucinate
-from optimizer.agents.composed_prior import composed_of
 from optimizer.agents.design import first_policies
 from optimizer.agents.history import Told
 from optimizer.agents.recommending import objective_interval, recommended

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
-from optimizer.agents.spending import Costs, Spending
-from optimizer.arrays import Array, Rows
+from optimizer.agents.spending import Block, Costs, Spending
+from optimizer.arrays import Array
 from optimizer.composition.linear import BaseComposition
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import PropagationName
@@ -97,7 +97,7 @@ class AgentSettings:
     limit_probability: float = 0.95
     objectives: Sequence[BaseComposition] = ()
     within: SearchSpace | None = None
-    blocks: Sequence[tuple[Rows, float]] | None = None
+    blocks: Sequence[Block] | None = None
     query_costs: Costs | None = None
     query_budget: float | None = None
     observe: Literal["chosen", "all"] = "chosen"

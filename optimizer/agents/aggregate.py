@@ -1,4 +1,4 @@
-"""What an agent that is told composed values alone composes its prior of, where the groups have one."""
+"""What an agent with aggregate feedback makes of a prior of the groups."""
 
 from optimizer.agents.settings import AgentSettings
 from optimizer.composition.linear import BaseComposition, Composition
