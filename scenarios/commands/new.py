@@ -105,9 +105,7 @@ def own_country(
     say(f"{home} is written. Put your own tables in place of groups.csv, contacts.csv, observed.csv, then:")
     say(f"  policyloop check {home / 'scenario.toml'}")
     say(f"  policyloop run {home / 'scenario.toml'}")
-    say(
-        f"{home / 'town.toml'} is the same among persons: households, schools and workplaces have tables there."
-    )
+    say(f"{home / 'town.toml'} is the same among persons, with tables of households, schools and work.")
 
 
 def class_name(name: str) -> str:

@@ -53,7 +53,8 @@ def group_shares(
     if given is not None:
         return per_group("age_shares", given, bands.names, above=0)
     if by_age is not None:
-        return np.bincount(bands.of_age, weights=by_age, minlength=len(bands))
+        persons: Array = np.bincount(bands.of_age, weights=by_age, minlength=len(bands)).astype(float)
+        return persons
     if bands.own:
         raise ValueError("age_shares is missing: groups of one's own need it")
     table = survey.AGES[len(bands)]
