@@ -110,6 +110,9 @@ class EnsembleEnvironment(Environment):
         self.info_units = first.info_units
         self.outcome_range = _ranges([one.outcome_range for one in self.members], first.groups)
         self.expected_range = _ranges([expected_ranges(one) for one in self.members], first.groups)
+        persons = [one.group_persons for one in self.members]
+        if all(one is not None for one in persons):
+            self.group_persons = np.concatenate([np.asarray(one, dtype=float) for one in persons])
         self.findings = tuple(dict.fromkeys(said for one in self.members for said in one.findings))
         self._linear = not any(is_general(one) for one in self.members)
 

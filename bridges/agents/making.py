@@ -8,6 +8,7 @@ import numpy as np
 
 from bridges.feedback import composition, current_policy, search_space
 from bridges.reframed import outcome_limits, several
+from optimizer.acquisition.names import acquisition_names, register_acquisition
 from optimizer.agents import names
 from optimizer.agents.agent import Agent, Feedback, Recommendation
 from optimizer.agents.gp_agent import GPAgent
@@ -17,6 +18,7 @@ from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.propagation import make_propagation
+from optimizer.prior.families import family_names, register_family
 from optimizer.space.search_space import SearchSpace
 from simulators.contract.environment import Environment
 from simulators.contract.targets import is_target, load_target
@@ -35,8 +37,9 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         Gives the policy space, the composition and today's practice.
     **settings
         By their names in `optimizer.AgentSettings`: `prior`, `kernel`, `delta`, `scale_down`, `beta`,
-        `family`, `propagation`, `seed` .. A general composition has no composed kernel: there `kernel` is
-        always "own".
+        `family`, `acquisition`, `propagation`, `seed` .. A general composition has no composed kernel: there
+        `kernel` is always "own". `acquisition` and `family` may be targets as well: an
+        `optimizer.Acquisition`, and a function as `optimizer.register_family` takes it.
 
     Raises
     ------
@@ -46,6 +49,8 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         If a setting is unknown.
     """
     _know(name)
+    know_acquisition(settings.get("acquisition", ""))
+    know_family(settings.get("family", ""))
     space, g = search_space(environment), composition(environment)
     if isinstance(g, GeneralComposition):
         settings["kernel"] = "own"
@@ -57,6 +62,8 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         limits=outcome_limits(environment),
         objectives=[composition(one) for one in several(environment)],
         blocks=getattr(environment, "blocks", None),
+        query_costs=getattr(environment, "query_costs", None),
+        query_budget=getattr(environment, "query_budget", None),
         **(names.AUTO if name == "auto" else {}) | settings,
     )
     return names.make_agent(name, space, g, meant)
@@ -127,6 +134,8 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
     """
     if name in names.GP_AGENTS:
         return names.GP_AGENTS[name][0]
+    if name == names.MUTUAL_INFORMATION:
+        return "decomposed"
     try:
         _know(name)
         if name not in brought_names() or not accepts(name, "prior"):
@@ -139,6 +148,18 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
 def _know(name: str) -> None:
     if name not in names.agent_names() and is_target(name):
         register_agent(name, load_target(name))
+
+
+def know_acquisition(name: str) -> None:
+    """Import an acquisition that is named as a target, unless it is known."""
+    if is_target(name) and name not in acquisition_names():
+        register_acquisition(name, load_target(name))
+
+
+def know_family(name: str) -> None:
+    """Import a kernel family that is named as a target, unless it is known."""
+    if is_target(name) and name not in family_names():
+        register_family(name, load_target(name))
 
 
 def initial_design(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Policies:

@@ -53,8 +53,7 @@ def group_shares(
     if given is not None:
         return per_group("age_shares", given, bands.names, above=0)
     if by_age is not None:
-        persons: Array = np.bincount(bands.of_age, weights=by_age, minlength=len(bands)).astype(float)
-        return persons
+        return np.bincount(bands.of_age, weights=by_age, minlength=len(bands)).astype(float)
     if bands.own:
         raise ValueError("age_shares is missing: groups of one's own need it")
     table = survey.AGES[len(bands)]
