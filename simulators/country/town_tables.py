@@ -62,11 +62,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "households": ("households", "number_of_households", "household_size", "persons_in_household"),
     "schools": tuple(name for what in ("class_size", "school_size", "enrolled") for name in _SCHOOLS[what]),
     "workplaces": (*_WORKPLACES["workplaces"], "employees", "size_class", "workplace_size"),
-<<<<<<< HEAD
     "employment": _WORKING,
-=======
-    "employment": tuple(_EMPLOYMENT["employed"]),
->>>>>>> main
 }
 """Names of columns, any of which tells a table that has the first of its columns as well."""
 
