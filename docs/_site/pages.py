@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ from scenarios.declaration.schema import Scenario
 from scenarios.declaration.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))  # benchmarks are not installed
 PACKAGES = ("simulators", "optimizer", "bridges", "scenarios")
 PUBLIC = re.compile(r"^from \.([\w.]+) import (\w+) as \w+$", re.MULTILINE)
 
@@ -53,7 +55,27 @@ def written() -> dict[str, str]:
         "reference/environments.md": environments(),
         "reference/agents.md": agents(),
         "reference/algorithms.md": algorithms(),
+        "reference/suite.md": suite(),
     }
+
+
+def suite() -> str:
+    """The published results of the suite of problems, analysed as `benchmarks.suite.analyse` does."""
+    from benchmarks.suite import analyse
+    from benchmarks.suite.optima import CHOOSING, JUDGING
+
+    parts = [
+        "# Results of the suite",
+        "Of `benchmarks/suite/results.csv`, a line a problem, agent and trial. "
+        "[The problems, and how trials are run](../agents.md#a-suite-of-problems-with-groups); "
+        "[how to add your agent](../researchers.md#your-agent-on-the-suite). Less is better everywhere; "
+        "differences are of the logarithm to base 10, so -0.3 is half the regret.",
+    ]
+    for title, problems in (("Choosing problems", CHOOSING), ("Judging problems", JUDGING)):
+        frame = analyse.table(ROOT / "nowhere", problems, published=analyse.PUBLISHED)
+        told = "Nothing is published yet." if frame.empty else analyse.report(frame, "d-gpucb")
+        parts += [f"## {title}", told]
+    return "\n\n".join(parts) + "\n"
 
 
 def api(package: str, room: str) -> str:
