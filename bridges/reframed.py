@@ -82,6 +82,7 @@ class ReframedEnvironment(Environment):
             self.ready = objective
         self.has_memory, self.lives = environment.has_memory, environment.lives
         self.outcome_range = environment.outcome_range
+        self.expected_range = environment.expected_range
         self.current_policy = environment.current_policy
         self.current_policy_label = environment.current_policy_label
         self.info_units = environment.info_units

@@ -6,7 +6,7 @@
 
 All agents of a trial share its noise and its first policies (a Sobol design of max(5, 2 d)). Trials go round
 by round of the suite: the first trial of every problem and agent, then the second, so that whatever is done
-when it is stopped is balanced.
+when it is stopped is balanced. Seconds a round are processor time.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import csv
 import sys
 import warnings
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -73,10 +73,10 @@ def trial(name, label, number, rounds, best):
     first = initial_design(problem, design, seed_sequence(0, number, "design"))
     agent = suite_agents.build(label, problem, number, rounds)
     loop = Loop(problem, agent, seed_sequence(0, number, "noise"), design=first)
-    began = perf_counter()
+    began = process_time()
     tried = [one.expected for one in loop.run(rounds)]
     policy = np.asarray(agent.recommend().policy, dtype=float)
-    seconds = (perf_counter() - began) / max(1, rounds - design)
+    seconds = (process_time() - began) / max(1, rounds - design)
     regret = np.maximum(problem.sign * (best - np.array(tried)), 0.0)
     simple = max(0.0, float(problem.sign * (best - problem.value(policy[None])[0])))
     values = (name, label, number, rounds, simple, regret.min(), regret.sum(), seconds)

@@ -1,6 +1,7 @@
 """Agents for an environment: its policy space and composition become the agent's."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ from bridges.feedback import composition, current_policy, search_space
 from bridges.reframed import outcome_limits, several
 from optimizer.acquisition.names import acquisition_names, register_acquisition
 from optimizer.agents import names
-from optimizer.agents.agent import Agent, Feedback
+from optimizer.agents.agent import Agent, Feedback, Recommendation
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.plugins import accepts, brought_names, register_agent
+from optimizer.agents.recommending import within as objective_ends
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Policies
 from optimizer.composition.general import GeneralComposition
@@ -20,7 +22,7 @@ from optimizer.prior.families import family_names, register_family
 from optimizer.space.search_space import SearchSpace
 from simulators.contract.environment import Environment
 from simulators.contract.targets import is_target, load_target
-from simulators.contract.validation import outcome_ranges
+from simulators.contract.validation import expected_ranges
 
 
 def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
@@ -52,7 +54,7 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
     space, g = search_space(environment), composition(environment)
     if isinstance(g, GeneralComposition):
         settings["kernel"] = "own"
-    ranges = outcome_ranges(environment.outcome_range, environment.groups)
+    ranges = expected_ranges(environment)
     meant = AgentSettings(
         current=current_policy(environment),
         context=environment.lives,
@@ -60,6 +62,8 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         limits=outcome_limits(environment),
         objectives=[composition(one) for one in several(environment)],
         blocks=getattr(environment, "blocks", None),
+        query_costs=getattr(environment, "query_costs", None),
+        query_budget=getattr(environment, "query_budget", None),
         **(names.AUTO if name == "auto" else {}) | settings,
     )
     return names.make_agent(name, space, g, meant)
@@ -91,6 +95,29 @@ def asked(
     return agent.asked(g, within=within, limits=limits, limit_probability=limit_probability, near=near)
 
 
+def objective_range(environment: Environment, policy: Any) -> tuple[float, float]:
+    """What the noise-free objective of a policy (d,), or a candidate's row, cannot lie below or above.
+
+    Infinite where nothing is known: no range of the groups, or a general composition.
+    """
+    ranges = expected_ranges(environment)
+    if ranges is None:
+        return -np.inf, np.inf
+    return objective_ends(composition(environment), ranges, np.asarray([policy]))
+
+
+def kept_in_range(environment: Environment, advice: Recommendation) -> Recommendation:
+    """A recommendation whose mean and interval end where the objective of noise-free outcomes does.
+
+    Agents with a model of the groups see to it themselves; a mean of noisy observations knows no range.
+    """
+    if not np.isfinite(advice.low):
+        return advice
+    ends = objective_range(environment, advice.policy)
+    mean, low, high = (float(np.clip(one, *ends)) for one in (advice.mean, advice.low, advice.high))
+    return replace(advice, mean=mean, low=low, high=high)
+
+
 def modelled(name: str, environment: Environment, **settings: Any) -> Feedback | None:
     """Of what an agent can be given a prior, by what it is told: of groups, or of the composed value.
 
@@ -107,6 +134,8 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
     """
     if name in names.GP_AGENTS:
         return names.GP_AGENTS[name][0]
+    if name == names.MUTUAL_INFORMATION:
+        return "decomposed"
     try:
         _know(name)
         if name not in brought_names() or not accepts(name, "prior"):

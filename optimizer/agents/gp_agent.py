@@ -25,13 +25,13 @@ from optimizer.agents.belief import Belief, hallucinate
 from optimizer.agents.history import Told
 from optimizer.agents.recommending import objective_interval, recommended
 from optimizer.agents.settings import AgentSettings
+from optimizer.agents.spending import Purse, most_telling
 from optimizer.agents.surprises import Surprise
 from optimizer.agents.trade_off import TradeOff
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.outcome_limits import OutcomeLimits
-from optimizer.composition.propagation import Sampled
 from optimizer.posterior.inputs import as_observations
 from optimizer.prior.learned import Learned
 from optimizer.space.finite_space import FiniteSpace
@@ -111,6 +111,7 @@ class GPAgent(Agent):
         self.trade_off = TradeOff.of(settings, composition, feedback) if settings.objectives else None
         self.exploration = settings.schedule(space, inside_beta)
         self.belief = Belief(space, composition, settings, groups=groups, drawing=self.acquisition.random)
+        self.spending = settings.spending(space, feedback == "decomposed")
         self._timed, self._said = settings.context, False
         self._now: float | None = float("nan") if settings.context else None
         self._near: Sequence[Any] = ()
@@ -175,6 +176,7 @@ class GPAgent(Agent):
         chosen: list[Any] = []
         groups: list[list[int]] = []
         rng = functools.cache(lambda: self.rng(len(waiting)))
+        purse = None if self.spending is None else self.spending.purse(n)
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
             searched = model
@@ -183,30 +185,31 @@ class GPAgent(Agent):
                 weights = self.trade_off.drawn(self.seed, t + len(chosen))
                 searched = self.trade_off.weighed(model, known, weights)
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(searched, beta, rng, caution, [*waiting, *chosen])
+            search = self._search(searched, beta, rng, caution, [*waiting, *chosen], purse)
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
-            if self.settings.blocks and self.feedback == "decomposed":
-                groups.append(self._block(searched, chosen[-1]))
+            seen = self._groups(searched, chosen, purse)
+            if seen is not None:
+                groups.append(seen)
             if not self.acquisition.random and len(chosen) < n:
-                hallucinate(model, chosen[-1])
+                hallucinate(model, chosen[-1], seen)
         return Query(np.asarray(chosen), groups) if groups else np.asarray(chosen)
 
-    def _block(self, model: Any, policy: Any) -> list[int]:
-        """The block of groups whose observation at a policy tells most of the objective for its cost.
-
-        By how much it lowers the objective's variance there: sum_j s_j^2 var_j^2 / (var_j + noise_j), with
-        s_j^2 the mean square of the slopes dg/df_j over the posterior.
-        """
-        assert self.settings.blocks is not None and self.belief.prior is not None
-        at = np.asarray([policy])
-        means, variances = model.predict_groups(at)
-        drawn = Sampled(self.composition.groups).outcomes(means, variances)  # (S, 1, J)
-        slopes = np.stack([model.composition.slopes(one, at, np.sqrt(variances))[0] for one in drawn])
-        noise = self.belief.prior.noise_variances
-        lowered = (slopes**2).mean(axis=0) * variances[0] ** 2 / np.maximum(variances[0] + noise, 1e-300)
-        worth = [lowered[groups].sum() / cost for groups, cost in self.settings.blocks]
-        return [int(j) for j in self.settings.blocks[int(np.argmax(worth))][0]]
+    def _groups(self, model: Any, chosen: Sequence[Any], purse: Purse | None) -> list[int] | None:
+        """Which groups to observe of the policy chosen last, where the agent picks them; it is paid for."""
+        policy = chosen[-1]
+        blocks: Sequence[tuple[Any, float]] | None = None
+        if self.settings.observe == "chosen":
+            blocks = self.settings.blocks
+        if purse is not None:
+            blocks = purse.blocks(policy, chosen)
+        cost = groups = None
+        if blocks and self.feedback == "decomposed":
+            assert self.belief.prior is not None
+            groups, cost = most_telling(model, policy, self.belief.prior.noise_variances, blocks)
+        if purse is not None:
+            purse.pay(policy, cost)
+        return groups
 
     def tell(
         self,
@@ -261,7 +264,11 @@ class GPAgent(Agent):
             for one in [*design[t : t + n], *design[:t], *design[t + n :]]
             if not any(np.array_equal(one, other) for other in known)
         ]
-        return np.asarray([*new, *design[t : t + n]][:n])
+        order = np.asarray([*new, *design[t : t + n]])
+        spending = self.settings.spending(self.space, parts=False)
+        if spending is None or spending.budget is None:
+            return order[:n]
+        return spending.afforded(np.concatenate([order, self.space.sobol(len(spending.least), self.seed)]), n)
 
     def _say_if_known(self, model: Any) -> None:
         """Say once that there is nothing left to learn: all candidates were tried, and are known exactly."""
@@ -295,7 +302,13 @@ class GPAgent(Agent):
                 self.tell(at, np.asarray(observations)[[i]])
 
     def _search(
-        self, model: Any, beta: float, rng: Any, caution: Caution | None, taken: Sequence[Any] = ()
+        self,
+        model: Any,
+        beta: float,
+        rng: Any,
+        caution: Caution | None,
+        taken: Sequence[Any] = (),
+        purse: Purse | None = None,
     ) -> Search:
         """The search of a round on a posterior."""
         return Search(
@@ -310,6 +323,7 @@ class GPAgent(Agent):
             caution,
             None if self._limits is None else LimitChance(model, self._limits),
             near=self._near,
+            open=None if purse is None else purse.narrowed(self.settings.within or self.space, taken),
         )
 
     def search(self) -> Search:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
+from optimizer.agents.spending import Costs, Spending
 from optimizer.arrays import Array, Rows
 from optimizer.composition.linear import BaseComposition
 from optimizer.composition.outcome_limits import OutcomeLimits
@@ -68,6 +69,13 @@ class AgentSettings:
     blocks : sequence of (groups, cost), optional
         Groups that can be observed by themselves, such as those of one member of an ensemble: an agent with
         decomposed feedback then picks one block a round.
+    query_costs : callable, optional
+        What observations cost: from policies to (n, 1 + J), of observing a policy at all, then of each group.
+        An agent with decomposed feedback then picks the groups too.
+    query_budget : float, optional
+        What the policies of one `ask` may cost together; any sum unless given. Needs candidates.
+    observe : {"chosen", "all"}, default "chosen"
+        Whether an agent that can pick groups does, or always observes all.
     storage : RowStorage, optional
         How the posterior over a large candidate set is stored: exact unless given.
     """
@@ -90,7 +98,16 @@ class AgentSettings:
     objectives: Sequence[BaseComposition] = ()
     within: SearchSpace | None = None
     blocks: Sequence[tuple[Rows, float]] | None = None
+    query_costs: Costs | None = None
+    query_budget: float | None = None
+    observe: Literal["chosen", "all"] = "chosen"
     storage: RowStorage | None = None
+
+    def spending(self, space: SearchSpace, parts: bool) -> Spending | None:
+        """What may be spent, by an agent that can observe `parts` of a policy; None where nothing costs."""
+        if self.query_costs is None:
+            return None
+        return Spending(self.query_costs, self.query_budget, parts and self.observe == "chosen", space)
 
     def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:
         """The beta_t that is meant, in this space; `groups` as for `default_exploration`."""

@@ -26,7 +26,10 @@ from simulators.contract.targets import absolute, is_target
 _ENSEMBLE = ("objective", "weights", "pick", "costs", "members", "draw_seed")
 """Keys of `[ensemble]` that are no options of the environment; see `bridges.EnsembleEnvironment`."""
 
-FILES = ("groups", "contacts", "calibrate")
+FILES = (
+    *("groups", "contacts", "calibrate"),
+    *("household_sizes", "persons_by_age", "schools", "workplaces", "employment"),
+)
 """Options of environments that may name files of tables."""
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".gz")
 """How the names of such files end."""

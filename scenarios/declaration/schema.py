@@ -116,6 +116,7 @@ class PriorSpec(Table):
 Propagation = Literal["default", "bound", "delta", "sampled"]
 BETA = '"auto" or a number above 0'
 PROPAGATION = 'one of "default", "bound", "delta", "sampled"'
+OBSERVE = '"chosen" (the groups that tell most for their cost) or "all"'
 
 
 def _beta(value: object) -> object:
@@ -143,12 +144,16 @@ class ExplorationSpec(Table):
     propagation : {"default", "bound", "delta", "sampled"}, default "default"
         How agents with decomposed feedback carry the groups' posterior through a composition that is not
         linear (Algorithm 3, line 4). Without meaning for a linear one.
+    observe : {"chosen", "all"}, default "chosen"
+        Where groups can be observed by themselves (members of an ensemble, channels of sensors that cost
+        energy), whether agents with decomposed feedback pick them, or always observe all.
     """
 
     delta: float = Field(default=0.1, gt=0, lt=1, description="a number between 0 and 1, both excluded")
     scale_down: float = Field(default=5.0, gt=0, allow_inf_nan=False, description="a number above 0")
     beta: Beta = Field(default="auto", description=BETA)
     propagation: Propagation = Field(default="default", description=PROPAGATION)
+    observe: Literal["chosen", "all"] = Field(default="chosen", description=OBSERVE)
 
 
 class AgentSpec(Table):
@@ -163,7 +168,7 @@ class AgentSpec(Table):
     acquisition : str, optional
         In place of the one that the name says: "ucb", "ei", "mpi", "ts", or FILE.py:Class, an
         `optimizer.Acquisition` of your own.
-    delta, scale_down, beta, propagation, kernel
+    delta, scale_down, beta, propagation, observe, kernel
         As in `[exploration]` and `[prior]`, for this agent alone. The agent "auto" has a `scale_down` of its
         own unless it is given here.
     """
@@ -182,6 +187,7 @@ class AgentSpec(Table):
     scale_down: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="a number above 0")
     beta: Beta | None = Field(default=None, description=BETA)
     propagation: Propagation | None = Field(default=None, description=PROPAGATION)
+    observe: Literal["chosen", "all"] | None = Field(default=None, description=OBSERVE)
     kernel: Literal["composed", "own"] | None = Field(default=None, description=KERNEL)
 
     @model_validator(mode="before")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import bridges
 import optimizer
 from optimizer.agents.gp_agent import composed_of
@@ -43,6 +45,7 @@ def refuse_mistakes(world: World) -> None:
             f"{scenario.source}: {key}: accepted only without memory, but each step of {environment.name} "
             "depends on the steps before it"
         )
+    _refuse_poverty(world)
     if scenario.confirm:
         most = (scenario.rounds - design_size(scenario, environment)) // scenario.batch * scenario.batch
         if scenario.confirm > most:
@@ -88,3 +91,21 @@ def refuse_mistakes(world: World) -> None:
                 composed_of(spec.name, bridges.composition(environment), AgentSettings(limits=agent.beside))
         except (ValueError, TypeError, NotImplementedError) as error:
             raise UserError(f"{where} ({spec.name}): {on_one_line(error)}") from error
+
+
+def _refuse_poverty(world: World) -> None:
+    """Refuse a budget of a round that does not pay for the cheapest whole policies of a batch."""
+    scenario, environment = world.scenario, world.environment
+    costs, budget = getattr(environment, "query_costs", None), getattr(environment, "query_budget", None)
+    if costs is None or budget is None:
+        return
+    candidates = environment.policy_space.candidates
+    if candidates is None:
+        raise UserError(f"{scenario.source}: a budget of {budget:g} a batch: accepted only with candidates")
+    least = np.sort(np.asarray(costs(np.arange(len(candidates)))).sum(axis=1))[: scenario.batch].sum()
+    if least > budget:
+        raise UserError(
+            f"{scenario.source}: batch = {scenario.batch}: a budget of {budget:g} does not pay for as many "
+            f"whole policies, of which the cheapest cost {least:g} together; accepted: a smaller batch, or a "
+            "larger budget"
+        )

@@ -14,10 +14,16 @@ from simulators.contract.environment import Outcomes, Seed, SimulationError
 from simulators.contract.seeds import child
 from simulators.contract.validation import number
 from simulators.weather.model import DRIFT, WeatherModel
+from simulators.weather.options import split_options
+from simulators.weather.sensor import Habits, SensorOptions
 from simulators.weather.sensor_network import NetworkOptions, SensorNetwork
 
 PILOT_HOURS, PILOT_READINGS = 200, 5
 """Length of the run that kernels are learned from, and the sensors looked at in each of its hours."""
+
+
+class LiveOptions(NetworkOptions, SensorOptions, total=False):
+    """What `WeatherLive` hands on."""
 
 
 class WeatherLive(SensorNetwork):
@@ -43,8 +49,9 @@ class WeatherLive(SensorNetwork):
         Mean hours until a channel of a sensor dies, until a sensor falls silent, and until it works again.
     seed : int or numpy.random.SeedSequence, default 0
         Of the network and its weather.
-    **network
-        As for `SensorNetwork`, without a `set_aside_share`. The readings are the weather of hour 0.
+    **others
+        As for `SensorNetwork`, without a `set_aside_share`. The readings are the weather of hour 0. And what
+        sensors do by themselves: see `simulators.weather.sensor.SensorOptions`.
 
     Raises
     ------
@@ -72,8 +79,9 @@ class WeatherLive(SensorNetwork):
         sensor_life: float = 2000.0,
         repair: float = 24.0,
         seed: int | np.random.SeedSequence = 0,
-        **network: Unpack[NetworkOptions],
+        **others: Unpack[LiveOptions],
     ) -> None:
+        habits, network = split_options(others, SensorOptions)
         super().__init__(set_aside_share=0.0, sensors=sensors, seed=seed, **network)
         self._settings: dict[str, Any] = {
             "noise_variance": self.noise_variances,
@@ -82,7 +90,11 @@ class WeatherLive(SensorNetwork):
             "channel_life": _life("channel_life", channel_life),
             "sensor_life": _life("sensor_life", sensor_life),
             "repair": number("repair", repair, least=1),
+            "energy": self.energy,
+            "habits": Habits.of(habits, self.groups),
         }
+        if "battery" in habits and self.energy is None:
+            raise ValueError(f"battery={habits['battery']!r} has no effect without gateways")
         self.noise_variances = self.noise_variances + np.square(DRIFT)
         self._weather_words = _words(child(self.seed, 2))
         self.reset()
@@ -118,22 +130,29 @@ class WeatherLive(SensorNetwork):
     def step(self, policy: Any) -> Outcomes:
         """Read the sensor of a candidate row, then let an hour pass.
 
-        Readings are nan where a channel is dead; `info` has the station's `id` and the `hour`.
+        Readings are nan where a channel is dead; `info` has the station's `id`, the `hour` and, where
+        readings cost energy, their `cost` in joules.
 
         Raises
         ------
         ValueError
             There is no such row. No hour passes.
         SimulationError
-            The sensor is silent. The hour passes.
+            The sensor is silent, sleeps, saves its battery, or has no way to a gateway. The hour passes.
         """
+        return self.step_groups(policy, range(len(self.groups)))
+
+    def step_groups(self, policy: Any, groups: Sequence[int]) -> Outcomes:
+        """Read some channels of a sensor, and pay for these alone; the others are nan. See `step`."""
         row = self.policy_space.check(policy)
-        values, hour = self.model.sensors[row].read(), self.model.hour
+        sensor, hour, info = self.model.sensors[row], self.model.hour, self._info(row)
+        silence = sensor.silence
+        answer = None if silence else sensor.answer(groups)
         self.model.step()
-        info = self._info(row)
-        if np.isnan(values).all():
-            raise SimulationError(f"sensor {info['id']!r} is silent in hour {hour}", row)
-        return Outcomes(values, self.noise_variances, {**info, "hour": hour})
+        if answer is None or np.isnan(answer.values).all():
+            raise SimulationError(f"sensor {info['id']!r} {silence or 'is silent'} in hour {hour}", row)
+        info |= {"hour": hour} if self.energy is None else {"hour": hour, "cost": answer.energy}
+        return Outcomes(answer.values, self.noise_variances + answer.variance, info)
 
     def expected(self, policies: ArrayLike) -> Array:
         """The truth at candidate rows (n,) in the coming hour, (n, 3)."""
