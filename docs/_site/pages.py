@@ -26,6 +26,9 @@ from scenarios.commands import describe
 from scenarios.declaration.schema import Scenario
 from scenarios.declaration.table import Table
 
+sys.path.insert(0, str(Path(__file__).parent))
+import run_page
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))  # benchmarks are not installed
 PACKAGES = ("simulators", "optimizer", "bridges", "scenarios")
@@ -56,7 +59,29 @@ def written() -> dict[str, str]:
         "reference/agents.md": agents(),
         "reference/algorithms.md": algorithms(),
         "reference/suite.md": suite(),
+        "gallery.md": gallery(),
     }
+
+
+PICTURED = {"tutorials": "Tutorials", "": "Guides", "bridges": "Simulators and optimizers of others"}
+"""Folders of docs/ whose pictures are in the gallery, with their headings."""
+
+
+def gallery() -> str:
+    """Every picture that a page shows, each a link to its page, by what the page says of it."""
+    parts = ["# Gallery", "What policyloop draws. A picture leads to the page that says how it was made."]
+    for folder, heading in PICTURED.items():
+        shown = []
+        for page in sorted((ROOT / "docs" / folder).glob("*.md")):
+            path = page.relative_to(ROOT / "docs")
+            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+            for said, image in run_page.IMAGE.findall(page.read_text(encoding="utf-8")):
+                place = (path.parent / image).as_posix()
+                shown.append(f"[![{said}]({place})]({path.as_posix()})\n**{title}**: {said}")
+        if shown:
+            listed = "\n\n".join(shown)
+            parts.append(f'## {heading}\n\n<div class="gallery" markdown>\n\n{listed}\n\n</div>')
+    return "\n\n".join(parts) + "\n"
 
 
 def suite() -> str:
