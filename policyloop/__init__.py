@@ -1,8 +1,9 @@
 """The version, and the check that the four packages that policyloop is made of are its own.
 
 The packages are called `simulators`, `optimizer`, `bridges` and `scenarios`. A folder of the same name on the
-import path before ours would shadow it, and a distribution with a package of the same name, installed into the same
-environment, would overwrite it. Both fail in ways that nobody understands, so they are found out first and named.
+import path before ours would shadow it, and a distribution with a package of the same name, installed into
+the same environment, would overwrite it. Both fail in ways that nobody understands, so they are found out
+first and named.
 """
 
 from importlib.util import find_spec
