@@ -1,6 +1,8 @@
 """What a folder of the suite's results says, as Markdown.
 
     python -m benchmarks.suite.analyse --folder suite-results [--part choosing] [--reference auto]
+    python -m benchmarks.suite.analyse --folder mine-results --published    # beside the results kept here
+    python -m benchmarks.suite.analyse --folder suite-results --published --write benchmarks/suite/results.csv
 
 Regret is taken as log10 of its multiple of the problem's scale (the median regret of a random policy), simple
 regret not below `FLOOR` of it: below a ten-thousandth, differences are not worth telling, and a regret of
@@ -13,6 +15,7 @@ have run as many trials as any.
 """
 
 import argparse
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +23,10 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.suite.optima import CHOOSING, JUDGING, stored
-from benchmarks.suite.run import read
+from benchmarks.suite.run import COLUMNS, read
+
+PUBLISHED = Path(__file__).with_name("results.csv")
+"""A line a problem, agent and trial, of all agents that anyone has run: to be extended."""
 
 FLOOR = 1e-4
 MEASURES = {"simple": "simple regret", "tried": "best tried", "cumulative": "cumulative regret"}
@@ -28,15 +34,38 @@ MEASURES = {"simple": "simple regret", "tried": "best tried", "cumulative": "cum
 RESAMPLES = 4000
 
 
-def table(folder, problems, rounds=40):
-    """One row a (problem, agent, trial): log10 of the `MEASURES`, and seconds a round."""
+def collected(folder, published=None):
+    """The lines of a folder's files, and those of a published table that the folder does not have."""
     rows = [row for path in sorted(Path(folder).glob("*--*.csv")) for row in read(path)]
-    frame = pd.DataFrame(rows)
+    there = {(row["problem"], row["agent"], row["trial"], row["rounds"]) for row in rows}
+    others = [] if published is None else read(Path(published))
+    return [
+        *(row for row in others if (row["problem"], row["agent"], row["trial"], row["rounds"]) not in there),
+        *rows,
+    ]
+
+
+def write(rows, path):
+    """A published table of lines, in order of problem, agent and trial."""
+    rows = sorted(rows, key=lambda row: (row["problem"], row["agent"], int(row["trial"])))
+    fresh = Path(path).with_suffix(".part")
+    with fresh.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    fresh.replace(path)
+
+
+def table(folder, problems, rounds=40, published=None):
+    """One row a (problem, agent, trial): log10 of the `MEASURES`, and seconds a round."""
+    frame = pd.DataFrame(collected(folder, published))
     if frame.empty:
         return frame
     numbers = ["trial", "rounds", "simple_regret", "best_tried", "cumulative_regret", "seconds_a_round"]
     frame[numbers] = frame[numbers].astype(float)
     frame = frame[frame["problem"].isin(problems) & (frame["rounds"] == rounds)].copy()
+    if frame.empty:
+        return frame
     scale = frame["problem"].map({name: one["scale"] for name, one in stored().items()})
     frame["simple"] = np.log10(np.maximum(frame["simple_regret"] / scale, FLOOR))
     frame["tried"] = np.log10(np.maximum(frame["best_tried"] / scale, FLOOR))
@@ -57,11 +86,12 @@ def clustered(by_problem, rng):
     """The mean over problems' means, and its 95 % bootstrap interval: problems, then trials within each."""
     groups = list(by_problem.values())
     mean = np.mean([own.mean() for own in groups])
-    again = np.empty(RESAMPLES)
-    for i in range(RESAMPLES):
-        chosen = rng.integers(len(groups), size=len(groups))
-        again[i] = np.mean([rng.choice(groups[k], len(groups[k])).mean() for k in chosen])
-    return mean, *np.quantile(again, [0.025, 0.975])
+    chosen = rng.integers(len(groups), size=(RESAMPLES, len(groups)))
+    again = np.empty(chosen.shape)
+    for k, own in enumerate(groups):
+        times = chosen == k
+        again[times] = rng.choice(own, (times.sum(), len(own))).mean(axis=1)
+    return mean, *np.quantile(again.mean(axis=1), [0.025, 0.975])
 
 
 def over_problems(by_problem):
@@ -136,9 +166,14 @@ def main():
     parser.add_argument("--part", choices=("choosing", "judging"), default="choosing")
     parser.add_argument("--reference", default="auto")
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--published", action="store_true", help="add the results kept beside the suite")
+    parser.add_argument("--write", help="write all lines as one table, to be published")
     options = parser.parse_args()
     part = CHOOSING if options.part == "choosing" else JUDGING
-    frame = table(options.folder, part, options.rounds)
+    published = PUBLISHED if options.published else None
+    if options.write:
+        write(collected(options.folder, published), options.write)
+    frame = table(options.folder, part, options.rounds, published)
     if frame.empty:
         raise SystemExit(f"{options.folder}: holds no result of the part {options.part}")
     print(report(frame, options.reference))
