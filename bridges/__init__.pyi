@@ -1,7 +1,11 @@
 from .agents.making import asked as asked
 from .agents.making import initial_design as initial_design
+from .agents.making import kept_in_range as kept_in_range
+from .agents.making import know_acquisition as know_acquisition
+from .agents.making import know_family as know_family
 from .agents.making import make_agent as make_agent
 from .agents.making import modelled as modelled
+from .agents.making import objective_range as objective_range
 from .composing import composed as composed
 from .composing import known_outcomes as known_outcomes
 from .ensemble import EnsembleEnvironment as EnsembleEnvironment

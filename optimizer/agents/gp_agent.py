@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike
 
 from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
 from optimizer.acquisition.chance import LimitChance
-from optimizer.acquisition.names import ACQUISITIONS
+from optimizer.acquisition.names import acquisition_of
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
 from optimizer.agents.aggregate import composed_of
 from optimizer.agents.belief import Belief, hallucinate
+from optimizer.agents.design import first_policies
 from optimizer.agents.history import Told
 from optimizer.agents.recommending import objective_interval, recommended
 from optimizer.agents.settings import AgentSettings
@@ -59,7 +60,7 @@ class GPAgent(Agent):
     feedback : {"decomposed", "aggregate"}
         Whether every group is observed, or the composed value alone.
     acquisition : str
-        How the next policy is picked: a name of `ACQUISITIONS`, such as "ucb".
+        How the next policy is picked where the settings name no other: a name of `acquisition_names()`.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ class GPAgent(Agent):
         self.settings = settings
         self._ranges, self._composed = settings.outcome_range, composition
         self.feedback = feedback
-        self.acquisition = ACQUISITIONS[acquisition]
+        self.acquisition = acquisition_of(settings.acquisition or acquisition)
         groups: Sequence[Composition] = ()
         inside_beta = 1
         self._limits, self._certainty = settings.limits, settings.limit_probability
@@ -165,7 +166,9 @@ class GPAgent(Agent):
         t = self.rounds + len(waiting)
         # Before there is a prior (the input of Algorithm 2), a Sobol design, the same for all agents.
         if self.belief.model is None:
-            return self._design(t, n, waiting)
+            spending = self.settings.spending(self.space, parts=False)
+            heard = [*self.belief.history.policies, *waiting]
+            return first_policies(self.space, self.seed, t, n, heard, spending)
         # Line 3: the posterior of every group, whose mu_{j,t-1} and sigma^2_{j,t-1} the search asks for.
         model = self.belief.at(self._now)
         self._say_if_known(model)
@@ -198,7 +201,10 @@ class GPAgent(Agent):
 
     def _groups(self, model: Any, chosen: Sequence[Any], purse: Purse | None) -> list[int] | None:
         """Which groups to observe of the policy chosen last, where the agent picks them; it is paid for."""
-        policy, blocks = chosen[-1], self.settings.blocks if self.settings.observe == "chosen" else None
+        policy = chosen[-1]
+        blocks: Sequence[tuple[Any, float]] | None = None
+        if self.settings.observe == "chosen":
+            blocks = self.settings.blocks
         if purse is not None:
             blocks = purse.blocks(policy, chosen)
         cost = groups = None
@@ -252,21 +258,6 @@ class GPAgent(Agent):
     def recall(self, learned: Learned) -> None:
         """See `Agent.recall`."""
         self.belief.recall(learned)
-
-    def _design(self, t: int, n: int, waiting: list[Any]) -> Policies:
-        """The n policies of a Sobol design from the t-th on, or before, that are not told and not waiting."""
-        design = self.space.sobol(2 * (t + n), self.seed)
-        known = [*self.belief.history.policies, *waiting]
-        new = [
-            one
-            for one in [*design[t : t + n], *design[:t], *design[t + n :]]
-            if not any(np.array_equal(one, other) for other in known)
-        ]
-        order = np.asarray([*new, *design[t : t + n]])
-        spending = self.settings.spending(self.space, parts=False)
-        if spending is None or spending.budget is None:
-            return order[:n]
-        return spending.afforded(np.concatenate([order, self.space.sobol(len(spending.least), self.seed)]), n)
 
     def _say_if_known(self, model: Any) -> None:
         """Say once that there is nothing left to learn: all candidates were tried, and are known exactly."""

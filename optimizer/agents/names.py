@@ -7,7 +7,7 @@ from optimizer.agents.agent import Agent, Feedback
 from optimizer.agents.baselines import FixedAgent, RandomAgent, uniform_policy
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.mutual_information import MutualInformationAgent
-from optimizer.agents.plugins import brought_names, make_brought
+from optimizer.agents.plugins import accepts, brought_names, make_brought
 from optimizer.agents.settings import AgentSettings
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition
@@ -74,8 +74,8 @@ def make_agent(
     Raises
     ------
     ValueError
-        If the name or the propagation is unknown, g lacks what it needs, or the baseline does not fit the
-        space.
+        If the name, the acquisition or the propagation is unknown, g lacks what it needs, or the baseline
+        does not fit the space.
     TypeError
         If a setting is unknown.
     """
@@ -88,6 +88,8 @@ def make_agent(
         if isinstance(composition, GeneralComposition) and feedback == "decomposed":
             composition = composition.propagated(through)
         return GPAgent(name, space, composition, settings, feedback=feedback, acquisition=acquisition)
+    if settings.acquisition and not (name in brought_names() and accepts(name, "acquisition")):
+        raise ValueError(f"agent {name!r} has no acquisition to replace by {settings.acquisition!r}")
     if name == MUTUAL_INFORMATION:
         if isinstance(composition, GeneralComposition):
             composition = composition.propagated(through)

@@ -37,10 +37,13 @@ class AgentSettings:
         What divides the paper's beta_t; more explores less.
     beta : float or "auto", default "auto"
         A constant beta (still scaled down), or the paper's schedule for the space.
+    acquisition : str, default ""
+        In place of the one that the agent's name says: "ucb", "ei", "mpi", "ts", or one that was registered
+        (`optimizer.register_acquisition`).
     exploration : Exploration, optional
         A schedule of beta_t of one's own, in place of the three before.
     family : str, default "rbf"
-        Kernel family where the agent learns from its own rounds.
+        Kernel family where the agent learns from its own rounds: one of `family_names()`, but "diffusion".
     propagation : {"default", "bound", "delta", "sampled"}, default "default"
         How an agent with decomposed feedback carries its posterior through a general composition (Algorithm
         3); see `optimizer.composition.propagation`. A linear one is exact, and needs none.
@@ -87,6 +90,7 @@ class AgentSettings:
     delta: float = 0.1
     scale_down: float = 5.0
     beta: float | Literal["auto"] = "auto"
+    acquisition: str = ""
     exploration: Exploration | None = None
     family: str = "rbf"
     propagation: PropagationName = "default"

@@ -11,15 +11,33 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 from scenarios.declaration.environment_spec import EnvironmentSpec
 from scenarios.declaration.several import refuse_several
 from scenarios.declaration.table import Table, plain_options
+from simulators.contract.targets import is_target
 
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False, description="a finite number")]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
-Family = Literal["rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion"]
 SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
-FAMILY = 'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph)'
+FAMILIES = ("rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion")
+FAMILY = (
+    'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph), or '
+    "FILE.py:function (a kernel of length scales and bounds)"
+)
 SOURCE = (
     'one of "samples", "environment" (the kernels that a drawn world names), "rounds" (each trial\'s own)'
 )
+
+
+def _family(value: object) -> object:
+    if isinstance(value, str) and (value in FAMILIES or is_target(value)):
+        return value
+    if isinstance(value, str):  # a program's own
+        from optimizer.prior.families import registered_family
+
+        if registered_family(value):
+            return value
+    raise ValueError(FAMILY)
+
+
+Family = Annotated[str, BeforeValidator(_family)]
 KERNEL = '"composed" (the sum of the groups\' kernels) or "own" (fitted to the composed values)'
 
 
@@ -51,7 +69,8 @@ class PriorSpec(Table):
         environment names; or each trial's own rounds.
     family : str, default "rbf"
         Kernel family, where kernels are learned. "diffusion" needs an environment with a graph, whose option
-        `features` it sets to "graph".
+        `features` it sets to "graph". FILE.py:function names one of your own: from length scales (p,) and
+        their bounds it makes a kernel.
     samples : int, default 1000
         Samples outside the trials from which kernels are learned, then frozen; 0: each trial
         learns from its own rounds. Without meaning for the other sources.
@@ -146,6 +165,9 @@ class AgentSpec(Table):
         A name of `optimizer.agent_names()`, or `package.module:Class` or `folder/file.py:Class`.
     label : str
         The name in tables and figures, unique in the scenario; default the agent's name, or its class's.
+    acquisition : str, optional
+        In place of the one that the name says: "ucb", "ei", "mpi", "ts", or FILE.py:Class, an
+        `optimizer.Acquisition` of your own.
     delta, scale_down, beta, propagation, observe, kernel
         As in `[exploration]` and `[prior]`, for this agent alone. The agent "auto" has a `scale_down` of its
         own unless it is given here.
@@ -155,6 +177,9 @@ class AgentSpec(Table):
     label: str = Field(
         pattern=r"^[^\x00-\x1f,]{1,60}$",
         description="1 to 60 characters on one line, without a comma",
+    )
+    acquisition: str = Field(
+        default="", description='one of "ucb", "ei", "mpi", "ts", or FILE.py:Class (an acquisition)'
     )
     delta: float | None = Field(
         default=None, gt=0, lt=1, description="a number between 0 and 1, both excluded"

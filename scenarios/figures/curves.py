@@ -172,7 +172,7 @@ def _axis(info: Mapping[str, Any], length: int) -> tuple[str, Array]:
 def _policy(study: Study, one: StoredRound) -> str:
     """A policy and what it is worth, in a line."""
     facts = study.environment
-    entries = ", ".join(f"{label} {shown(entry)}" for label, entry in facts.named(one.policy).items())
+    entries = ", ".join(f"{label} {shown(entry)}" for label, entry in facts.titled(one.policy).items())
     value = one.objective if one.expected is None else one.expected
     worth = f"{significant(value)} {facts.objective_unit}".rstrip()
     text = entries if len(entries) <= 60 else f"{entries[:57]}..."

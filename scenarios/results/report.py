@@ -74,7 +74,8 @@ def as_csv(study: Study, reference: str | None = None) -> str:
     """The comparison as CSV: a row an agent, three columns a value, then the recommended policy.
 
     `x_<label>` are the entries of that, `y_<group>`, `y_<group>_low`, `_high` and `_noise_free` what is
-    predicted and known of the groups' outcomes.
+    predicted and known of the groups' outcomes. Where policies are stations, `station` and `station_name` are
+    last.
     """
     values, facts = compare(study, reference), study.environment
     text = io.StringIO()
@@ -84,8 +85,9 @@ def as_csv(study: Study, reference: str | None = None) -> str:
     plain = ["reference", "p_value", "p_value_holm", "trials", "failed_rounds"]
     groups = [f"y_{group}{end}" for group in facts.groups for end in ("", "_low", "_high", "_noise_free")]
     entries = [f"x_{label}" for label in facts.labels]
+    called = {"station": "id", "station_name": "name"} if facts.stations else {}
     header = ["agent", *(f"{name}_{end}" for name in measured for end in _ENDS), *plain]
-    writer.writerow([for_spreadsheet(name) for name in [*header, *entries, *groups, "keeps_limits"]])
+    writer.writerow([for_spreadsheet(name) for name in [*header, *entries, *groups, "keeps_limits", *called]])
     for label, row in values.items():
         cells = [row[name][end] for name in measured for end in _ENDS] + [row[name] for name in plain]
         advice = row["recommendation"] or {}
@@ -93,6 +95,7 @@ def as_csv(study: Study, reference: str | None = None) -> str:
         known = advice.get("groups") or {}
         cells += [known.get(group, {}).get(end) for group in facts.groups for end in (*_ENDS, "noise_free")]
         cells.append(advice.get("keeps_limits"))
+        cells += [(advice.get("station") or {}).get(key) for key in called.values()]
         writer.writerow(
             [for_spreadsheet(cell) if isinstance(cell, str) else cell for cell in [label, *cells]]
         )
@@ -298,11 +301,13 @@ def _policy_table(
     facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None, title: str
 ) -> Table:
     table = _table(title, "agent", facts.labels, facts.units)
+    if facts.stations:
+        table.add_column("station")
     for label, one in advice.items():
-        table.add_row(label, *_entries(facts, one.policy))
+        table.add_row(label, *_entries(facts, one.policy), *_station(facts, one.policy))
     table.add_section()
     if optimum is not None:
-        table.add_row("true optimum", *_entries(facts, optimum.policy))
+        table.add_row("true optimum", *_entries(facts, optimum.policy), *_station(facts, optimum.policy))
     if facts.current_policy is not None:
         table.add_row("current practice", *_entries(facts, facts.current_policy))
     return table
@@ -310,6 +315,11 @@ def _policy_table(
 
 def _entries(facts: Facts, policy: list[float]) -> list[str]:
     return [shown(entry) for entry in facts.entries(policy)]
+
+
+def _station(facts: Facts, policy: list[float]) -> list[str]:
+    station = facts.station(policy)
+    return [] if station is None else [on_one_line(str(station))]
 
 
 def _outcome_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None) -> Table:
@@ -353,7 +363,9 @@ def _objective_table(
             _with_interval(one.mean, one.low, one.high, 4),
             _over_seeds(_held_out(one)) if again else significant(one.expected),
             significant(one.best_observed_value),
-            ", ".join(_entries(facts, one.best_observed)) if one.best_observed is not None else "-",
+            ", ".join(_station(facts, one.best_observed) or _entries(facts, one.best_observed))
+            if one.best_observed is not None
+            else "-",
             *([] if limits is None else [limits.in_words(one.expected_outcomes)]),
         )
     return table
@@ -381,6 +393,13 @@ def _with_interval(mean: float | None, low: float | None, high: float | None, di
     return f"{significant(mean, digits)} {interval}" if interval else significant(mean, digits)
 
 
+def _policy_of(facts: Facts, policy: list[float], row: int | None) -> str:
+    """A policy in a message: a candidate by its station and its row."""
+    if row is None:
+        return str(facts.entries(policy))
+    return " ".join([*_station(facts, policy), str(row)])
+
+
 def failure_lines(study: Study) -> list[str]:
     """What to say about rounds whose simulation failed: how many, and how to repeat the first."""
     failures = study.failures
@@ -391,6 +410,6 @@ def failure_lines(study: Study) -> list[str]:
     return [
         f"{len(failures)} round{'s' if len(failures) > 1 else ''} failed in the simulator; the first: "
         f"trial {first.trial}, round {first.round}, agent {first.agent}, "
-        f"policy {study.environment.entries(first.policy) if first.row is None else first.row}, "
+        f"policy {_policy_of(study.environment, first.policy, first.row)}, "
         f"seed {study.scenario.seed} of the scenario: {cause}"
     ]

@@ -280,10 +280,11 @@ def recommendation(study: Study, label: str) -> dict[str, Any] | None:
     -------
     dict, or None without a complete trial
         `trial` (the median one, see `typical_advice`), `policy` by label (whole numbers are int, categories
-        their names), `row` (a candidate's, else None), `objective` `{mean, low, high, noise_free}`, `groups`,
-        the same by group (None where nothing is known of them), and `keeps_limits`, whether its noise-free
-        outcomes keep the scenario's (None where that cannot be read). Intervals are 95 % credible; a mean is
-        None without a group model, and `noise_free` where it is unknown.
+        their names), `station` (its `id` and `name`, where policies are stations), `row` (a candidate's, else
+        None), `objective` `{mean, low, high, noise_free}`, `groups`, the same by group (None where nothing is
+        known of them), and `keeps_limits`, whether its noise-free outcomes keep the scenario's (None where
+        that cannot be read). Intervals are 95 % credible; a mean is None without a group model, and
+        `noise_free` where it is unknown.
     """
     one = typical_advice(study, label)
     if one is None:
@@ -302,6 +303,7 @@ def recommendation(study: Study, label: str) -> dict[str, Any] | None:
     return {
         "trial": one.trial,
         "policy": facts.named(one.policy),
+        **({} if (station := facts.station(one.policy)) is None else {"station": station._asdict()}),
         "row": one.row,
         "objective": dict(zip(ends, (one.mean, one.low, one.high, one.expected), strict=True)),
         "groups": groups,

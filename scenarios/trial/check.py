@@ -11,7 +11,7 @@ from optimizer.agents.settings import AgentSettings
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
-from scenarios.trial.building import build_agent, needs_own, prior_means, replication
+from scenarios.trial.building import build_agent, kernel_family, needs_own, prior_means, replication
 from scenarios.trial.world import World, design_size
 from simulators.contract.targets import is_target
 
@@ -74,7 +74,7 @@ def refuse_mistakes(world: World) -> None:
     replication(scenario, environment)
     _ = world.earlier  # refuses a study of another world
     learns = scenario.prior.given and scenario.prior.source == "samples"
-    if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
+    if kernel_family(scenario) == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
         raise UserError(
             f'{scenario.source}: prior.family = "{ON_GRAPH}" needs an environment with a graph, '
             'and prior.source = "samples"'
@@ -102,10 +102,10 @@ def _refuse_poverty(world: World) -> None:
     costs, budget = getattr(environment, "query_costs", None), getattr(environment, "query_budget", None)
     if costs is None or budget is None:
         return
-    space = environment.policy_space
-    if space.candidates is None:
+    candidates = environment.policy_space.candidates
+    if candidates is None:
         raise UserError(f"{scenario.source}: a budget of {budget:g} a batch: accepted only with candidates")
-    least = np.sort(np.asarray(costs(np.arange(len(space.candidates)))).sum(axis=1))[: scenario.batch].sum()
+    least = np.sort(np.asarray(costs(np.arange(len(candidates)))).sum(axis=1))[: scenario.batch].sum()
     if least > budget:
         raise UserError(
             f"{scenario.source}: batch = {scenario.batch}: a budget of {budget:g} does not pay for as many "

@@ -166,6 +166,9 @@ class Environment(ABC):
         What an observation of any group, or of each, cannot lie below or above, `inf` for no limit. It holds
         for observations as for noise-free outcomes, so that noise which may exceed a limit forbids it. A step
         that returns another value has failed; nothing is clipped.
+    expected_range : (float, float), J such pairs, or None
+        The same of noise-free outcomes alone, where observations carry noise that may exceed it: intervals of
+        what is predicted end there. None: as `outcome_range`.
     current_policy : (d,) array or None
         Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
@@ -191,6 +194,7 @@ class Environment(ABC):
     steps_at_once: int = 1
     name: str = ""
     outcome_range: Any = None
+    expected_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
     info_units: Mapping[str, str] = {}
