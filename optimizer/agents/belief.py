@@ -378,7 +378,13 @@ class Belief:
         return None
 
 
-def hallucinate(model: Any, policy: Any) -> None:
-    """Let a policy return its posterior mean: the variance falls, the mean stays (all but, in a mixture)."""
+def hallucinate(model: Any, policy: Any, groups: Sequence[int] | None = None) -> None:
+    """Let a policy return its posterior mean: the variance falls, the mean stays (all but, in a mixture).
+
+    Of all groups, or of some.
+    """
     at = np.asarray([policy])
-    model.observe(at, model.predict_groups(at)[0])
+    means = model.predict_groups(at)[0]
+    if groups is not None:
+        means = np.where(np.isin(np.arange(means.shape[1]), groups), means, np.nan)
+    model.observe(at, means)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +43,13 @@ class FiniteSpace(SearchSpace, kind="finite"):
             raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")
         self.lower = self.candidates[self.rows].min(axis=0)
         self.upper = self.candidates[self.rows].max(axis=0)
+
+    def only(self, mask: NDArray[np.bool_]) -> FiniteSpace:
+        """The same candidates, of which those of the mask (size,) are feasible, as far as they were."""
+        other = copy.copy(self)
+        other.feasible = self.feasible & mask
+        other.rows = np.flatnonzero(other.feasible)
+        return other
 
     def resolve(self, policies: ArrayLike) -> Array:
         """The coordinates (n, d) of candidate rows."""

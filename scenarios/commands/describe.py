@@ -87,7 +87,8 @@ def agent_settings() -> list[Option]:
     """The settings that a scenario's entry of `agents` may have, as in the tables that are for all agents."""
     from scenarios.declaration.schema import AgentSpec, ExplorationSpec, PriorSpec
 
-    found = []
+    meaning = dict(documented(AgentSpec, "attribute"))["acquisition"][1]
+    found = [Option("acquisition", AgentSpec.model_fields["acquisition"].description or "", "", meaning)]
     for spec in (ExplorationSpec, PriorSpec):
         meanings = dict(documented(spec, "attribute"))
         for key, field in spec.model_fields.items():

@@ -6,22 +6,33 @@ import math
 from typing import Any
 
 from scenarios.questions.estimate import Estimate
+from scenarios.reporting.counting import CASES, DOSES, compared, counts, less, told_by_objective
 from scenarios.reporting.document import Block, Cell, Numbers, Paragraph, Section, Table
 from scenarios.reporting.known import Judged, Known
 from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed
-from scenarios.reporting.persons import cases, doses, in_persons
+from scenarios.reporting.persons import in_persons
 from scenarios.results.limits import known_limits
 from scenarios.results.statistics import complete_advice
 from scenarios.study.records import ALL_TRIALS
 
 ALMOST = 0.999
+NOTHING = 1e-9
+"""A change below this share is one of the last digits only."""
+TEMPERATURES = ("K", "degC", "degF", "°C", "°F")
+"""Units of which a share says nothing."""
 SURE = 0.95
 """Probability to be better than today's practice below which a reader is warned."""
 
 
-def advising(known: Known, before: Observed | None, after: Observed | None, words: Language) -> Section:
-    """The recommendation."""
+def advising(
+    known: Known,
+    before: Observed | None,
+    after: Observed | None,
+    without: Observed | None,
+    words: Language,
+) -> Section:
+    """The recommendation; `without` is what was observed with every lever at zero."""
     say = words.say
     blocks: list[Block] = []
     if known.chosen is None:
@@ -34,7 +45,10 @@ def advising(known: Known, before: Observed | None, after: Observed | None, word
         if known.better is not None and known.better < SURE and known.today != known.chosen:
             told = {"today": todays_name(known, words), "probability": chance(known.better, words)}
             blocks.append(Paragraph(say("advice.doubtful", **told), "warning"))
-        blocks.append(_numbers(known, known.chosen, before, after, words))
+        unsure = unsure_limits(known, words)
+        if unsure:
+            blocks.append(Paragraph(unsure, "warning"))
+        blocks.append(_numbers(known, known.chosen, before, after, without, words))
         checked = _checked(known, known.chosen, words)
         if checked:
             blocks.append(Paragraph(checked))
@@ -66,7 +80,7 @@ def _lead(known: Known, chosen: Judged, words: Language) -> str:
 
 
 def _value(known: Known, chosen: Judged, words: Language) -> str:
-    unit = known.study.environment.objective_unit
+    unit = words.after(known.study.environment.objective_unit)
     if chosen.objective is None:
         return words.say("advice.no_value")
     source = "advice.predicted"
@@ -85,13 +99,22 @@ def _value(known: Known, chosen: Judged, words: Language) -> str:
     if known.todays_name:
         name = words.say("advice.todays", name=name)
     text += " " + words.say("advice.against", today=name, estimate=words.estimate(today.objective), unit=unit)
-    share = change(today.objective.mean, chosen.objective.mean)
+    share = change(today.objective.mean, chosen.objective.mean, known.study.environment.objective_unit)
     if share is not None:
         key = "advice.less" if share < 0 else "advice.more"
         text += " " + words.say(key, percent=words.percent(abs(share)))
     if known.better is not None:
         text += " " + words.say("advice.better", probability=chance(known.better, words))
     return text
+
+
+def unsure_limits(known: Known, words: Language) -> str:
+    """That the limits are not kept as surely as was asked for; "" where they are, or there is none."""
+    asked, chosen = known.study.scenario.limit_probability, known.chosen
+    if chosen is None or chosen.probability is None or chosen.probability >= asked - 1e-3:
+        return ""
+    values = {"probability": words.percent(chosen.probability, 3), "asked": words.percent(asked)}
+    return words.say("doubts.limits", **values)
 
 
 def chance(probability: float, words: Language) -> str:
@@ -103,11 +126,25 @@ def chance(probability: float, words: Language) -> str:
     return words.percent(probability, 3)
 
 
-def change(before: float, after: float) -> float | None:
-    """By which share a value changes; None where that says nothing."""
-    if not (math.isfinite(before) and math.isfinite(after)) or before == 0 or before * after < 0:
+def change(before: float, after: float, unit: str = "") -> float | None:
+    """By which share a value changes; None where that says nothing, as of temperatures."""
+    if (
+        unit in TEMPERATURES
+        or not (math.isfinite(before) and math.isfinite(after))
+        or before == 0
+        or before * after < 0
+    ):
         return None
-    return (after - before) / abs(before)
+    share = (after - before) / abs(before)
+    return share if abs(share) > NOTHING else 0.0
+
+
+def signed(share: float | None, words: Language) -> str:
+    """A change in per cent, with its sign."""
+    if share is None:
+        return "-"
+    sign = "" if share == 0 else "+" if share > 0 else "\N{MINUS SIGN}"
+    return f"{sign}{words.percent(abs(share))}"
 
 
 def todays_name(known: Known, words: Language) -> str:
@@ -126,7 +163,12 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 
 
 def _numbers(
-    known: Known, chosen: Judged, before: Observed | None, after: Observed | None, words: Language
+    known: Known,
+    chosen: Judged,
+    before: Observed | None,
+    after: Observed | None,
+    without: Observed | None,
+    words: Language,
 ) -> Numbers:
     say, facts = words.say, known.study.environment
     items: list[tuple[str, str, str]] = []
@@ -138,34 +180,58 @@ def _numbers(
             (words.number(chosen.objective.mean), words.with_unit(say("advice.objective"), unit), ends)
         )
         if today is not None and today.objective is not None and today.point != chosen.point:
-            share = change(today.objective.mean, chosen.objective.mean)
+            share = change(today.objective.mean, chosen.objective.mean, unit)
             apart = difference(chosen.objective, today.objective)
-            if share is not None:
-                sign = "+" if share > 0 else "\N{MINUS SIGN}"
-                name = say("advice.change", today=todays_name(known, words))
-                moved = f"{words.number(apart.mean)} {unit}".strip()
-                items.append(
-                    (f"{sign}{words.percent(abs(share))}", name, f"{moved}, {between(apart, words)}")
-                )
+            name, ends = say("advice.change", today=todays_name(known, words)), between(apart, words)
+            moved = words.number(apart.mean) + words.after(unit)
+            if share is None:
+                items.append((words.number(apart.mean), words.with_unit(name, unit), ends))
+            else:
+                note = ", ".join(part for part in (moved, ends) if part)
+                items.append((signed(share, words), name, note))
             counted = in_persons(known.study, difference(today.objective, chosen.objective))
             if counted is not None:
                 what, averted = counted
-                counts = {"low": words.persons(averted.low), "high": words.persons(averted.high)}
-                note = say("number.between", **counts) if math.isfinite(averted.low) else ""
-                items.append((words.persons(averted.mean), say("advice.averted", what=what), note))
-    ill = cases(known.study, before), cases(known.study, after)
-    if ill[0] is not None and ill[1] is not None and today is not None and today.point != chosen.point:
-        fewer = float((ill[0] - ill[1]).sum())
-        note = say("advice.cases_of", before=words.persons(ill[0].sum()), after=words.persons(ill[1].sum()))
-        items.append((words.persons(fewer), say("advice.averted", what=say("advice.cases")), note))
-    given = doses(known.study, chosen.point.policy)
-    if given is not None:
-        now = None if today is None else doses(known.study, today.point.policy)
-        note = "" if now is None else say("advice.doses_today", count=words.persons(now))
-        items.append((words.persons(given), say("advice.doses"), note))
+                low, high = averted.low, averted.high
+                if averted.mean < 0:
+                    low, high = -high, -low
+                told = {"low": words.persons(low), "high": words.persons(high)}
+                note = say("number.between", **told) if math.isfinite(averted.low) else ""
+                items.append((words.persons(abs(averted.mean)), less(what, averted.mean, words), note))
+    items += _counted(known, before, after, without, words)
     if chosen.probability is not None:
         items.append((chance(chosen.probability, words), say("advice.limits_kept"), ""))
     return Numbers(items)
+
+
+def _counted(
+    known: Known, before: Observed | None, after: Observed | None, without: Observed | None, words: Language
+) -> list[tuple[str, str, str]]:
+    """Cases, deaths and the like averted against today's practice; doses, and doses a case averted."""
+    say, items = words.say, []
+    found = {one.key: one for one in compared(known, before, after)}
+    for key, one in found.items():
+        told = key in (DOSES, told_by_objective(known.study))
+        if one.averted is not None and one.before is not None and not told:
+            ends = [words.persons(float(each.sum())) for each in (one.before, one.after)]
+            note = say("advice.cases_of", before=ends[0], after=ends[1])
+            items.append((words.persons(abs(one.averted)), less(key, one.averted, words), note))
+    if DOSES not in found:
+        return items
+    given, ill = found[DOSES], found.get(CASES)
+    today = None if given.before is None else words.persons(float(given.before.sum()))
+    note = "" if today is None else say("advice.doses_today", count=today)
+    items.append((words.persons(float(given.after.sum())), say("advice.doses"), note))
+    more = -(given.averted or 0.0)
+    if ill is not None and (ill.averted or 0.0) > 0 and more > NOTHING * float(given.after.sum()):
+        assert ill.averted is not None
+        note = say("advice.against_today", today=todays_name(known, words), doses=words.persons(more))
+        items.append((words.number(more / ill.averted), say("advice.more_doses_a_case"), note))
+    none = counts(known.study, without, None).get(CASES)
+    if none is not None and ill is not None and (averted := float(none.sum() - ill.after.sum())) > 0:
+        note = say("advice.against_nothing", averted=words.persons(averted))
+        items.append((words.number(float(given.after.sum()) / averted), say("advice.doses_a_case"), note))
+    return items
 
 
 def between(one: Estimate, words: Language) -> str:
@@ -177,7 +243,7 @@ def between(one: Estimate, words: Language) -> str:
 
 def _checked(known: Known, chosen: Judged, words: Language) -> str:
     """What the simulator itself says of the policy, without noise or on seeds of its own."""
-    unit, parts = known.study.environment.objective_unit, []
+    unit, parts = words.after(known.study.environment.objective_unit), []
     if chosen.exact is not None:
         parts.append(words.say("advice.exact", value=words.number(chosen.exact, 4), unit=unit))
     if chosen.again is not None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from scenarios.declaration.asked import is_ready, limits_of
 from scenarios.reporting.document import Block, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
-from scenarios.study.facts import Facts
+from scenarios.reporting.persons import SHARE, population
 from scenarios.study.levers import in_words
+from scenarios.study.members import members_of
 from scenarios.study.study import Study
 
 MOST_LEVERS = 60
@@ -29,7 +32,7 @@ def asking(known: Known, words: Language) -> Section:
                 levers=words.listed(facts.labels),
                 objective=objective_in_words(study, words),
                 unit=f" ({unit})" if unit else "",
-                environment=facts.name,
+                environment=_simulator(study, words),
             ),
             "lead",
         )
@@ -53,6 +56,12 @@ def objective_in_words(study: Study, words: Language) -> str:
     if scenario.objective:
         key = "question.named" if is_ready(scenario.objective) else "question.function"
         return words.say(key, name=scenario.objective)
+    members = members_of(study)
+    if members is not None:
+        over = scenario.environment.options.get("objective", "mean")
+        told = {"count": words.whole(len(members.names)), "worlds": words.listed(members.names)}
+        key = "question.worlds" if over == "mean" else "question.worst_worlds"
+        return words.say(key, objective=over, groups=words.listed(members.groups), **told)
     terms = facts.composition
     if terms is None or not terms["weights"] or isinstance(terms["weights"][0], list):
         return words.say("question.composed", groups=words.listed(facts.groups))
@@ -61,6 +70,14 @@ def objective_in_words(study: Study, words: Language) -> str:
     pairs = zip(facts.groups, terms["weights"], strict=True)
     parts = [f"{words.number(w)} × {group}" for group, w in pairs if w]
     return words.say("question.weighted", terms=words.listed(parts))
+
+
+def _simulator(study: Study, words: Language) -> str:
+    """The name of the simulator; of an ensemble that of its worlds'."""
+    name = study.environment.name
+    if members_of(study) is None:
+        return words.say("question.simulator", name=name)
+    return words.say("question.ensemble", name=study.scenario.environment.options.get("of", name))
 
 
 def budgets(study: Study, words: Language) -> list[str]:
@@ -77,7 +94,7 @@ def budgets(study: Study, words: Language) -> list[str]:
             if a
         ]
         text = words.say("number.plus").join(terms)
-        if (people := _people(facts, row)) is not None and high is not None and low is None:
+        if (people := _people(study, row)) is not None and high is not None and low is None:
             doses = words.persons(high * people)
             found.append(words.say("question.doses", doses=doses, limit=words.number(high, 3)))
             continue
@@ -85,18 +102,20 @@ def budgets(study: Study, words: Language) -> list[str]:
             found.append(words.say("question.exactly", terms=text, limit=words.number(high, 4)))
             continue
         if high is not None:
-            found.append(words.say("question.at_most", terms=text, limit=words.number(high, 4)))
+            key = "question.budget" if len(constraint[0]) == 1 else "question.at_most"
+            found.append(words.say(key, terms=text, limit=words.number(high, 4)))
         if low is not None:
             found.append(words.say("question.at_least", terms=text, limit=words.number(low, 4)))
     return found
 
 
-def _people(facts: Facts, row: Sequence[float]) -> float | None:
+def _people(study: Study, row: Sequence[float]) -> float | None:
     """How many persons there are, where a constraint counts shares of the groups' persons."""
-    if facts.persons is None or len(facts.persons) != len(row) or facts.units[0] != "share vaccinated":
+    persons = population(study)
+    if persons is None or len(persons) != len(row) or study.environment.units[0] != SHARE:
         return None
-    total = sum(facts.persons)
-    alike = all(abs(a - n / total) <= 1e-9 for a, n in zip(row, facts.persons, strict=True))
+    total = float(persons.sum())
+    alike = bool(np.allclose(row, persons / total, rtol=0, atol=1e-9))
     return total if alike else None
 
 

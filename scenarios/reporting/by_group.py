@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.questions.answer import predicted
 from scenarios.questions.estimate import Estimate
 from scenarios.reporting import figures
-from scenarios.reporting.advising import change, difference, todays_name
+from scenarios.reporting.advising import change, difference, signed, todays_name
+from scenarios.reporting.counting import (
+    CASES,
+    DOSES,
+    Counted,
+    capital,
+    compared,
+    counts,
+    less,
+    name_of,
+    told_by_objective,
+)  # fmt: skip
 from scenarios.reporting.document import Block, Drawing, Paragraph, Section, Table
 from scenarios.reporting.drawing import inline
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
-from scenarios.reporting.observed import Observed
-from scenarios.reporting.persons import PER_PERSON, cases, counted_unit, doses, doses_by_group, population
-from scenarios.reporting.simulating import NOTHING, Simulated
+from scenarios.reporting.observed import Observed, nothing
+from scenarios.reporting.persons import counted_unit, in_persons, over_worlds, own_groups, population
+from scenarios.study.members import members_of
 
 MOST_BARS = 30
+
+Array = NDArray[np.float64]
 
 
 def by_group(
     known: Known,
     before: Observed | None,
     after: Observed | None,
-    simulated: Simulated | None,
+    without: Observed | None,
     words: Language,
 ) -> Section:
-    """What the recommendation means for every group."""
+    """What the recommendation means for every group; `without` was observed with every lever at zero."""
     say, chosen, today = words.say, known.chosen, known.today
     blocks: list[Block] = []
     if chosen is None or chosen.groups is None:
@@ -40,10 +57,10 @@ def by_group(
         blocks.append(Paragraph(say("groups.no_practice"), "note"))
     drawn = _figure(known, then, chosen.groups, name, words)
     blocks += [*drawn, _table(known, then, chosen.groups, name, words)]
-    counted = _persons(known, then, chosen.groups, before, after, name, words)
-    if counted is not None:
-        blocks.append(counted)
-    for note in [*_notes(before, after, words), *_against_nothing(known, after, simulated, words)]:
+    found = compared(known, before, after)
+    tables = (_in_all(found, name, words), _persons(known, then, chosen.groups, found, name, words))
+    blocks += [one for one in tables if one is not None]
+    for note in [*_notes(known, before, after, words), *_against_nothing(known, after, without, words)]:
         blocks.append(Paragraph(note, "note"))
     return Section("groups", say("groups.heading"), blocks)
 
@@ -60,7 +77,8 @@ def _figure(
             continue
         then = None if before is None else [before[g] for g in names]
         series = [name, words.say("groups.recommended")]
-        text = words.say("groups.figure", today=name, unit=unit or words.say("groups.outcome"))
+        key = "groups.alone" if then is None else "groups.figure"
+        text = words.say(key, today=name, unit=unit or words.say("groups.outcome"))
         told = "; ".join(
             f"{g}: "
             + (f"{words.number(before[g].mean)} → " if before is not None else "")
@@ -110,7 +128,7 @@ def _table(
         rows.append(
             [
                 group if len(set(facts.group_units)) == 1 else words.with_unit(group, unit),
-                *_cells(was, after[group], words),
+                *_cells(was, after[group], unit, words),
                 *truth,
             ]
         )
@@ -124,87 +142,120 @@ def _table(
         label = (
             words.with_unit(say("groups.objective"), facts.objective_unit) if own else say("groups.objective")
         )
-        rows.append([label, *_cells(was, chosen.objective, words, before is not None), *truth])
+        rows.append(
+            [label, *_cells(was, chosen.objective, facts.objective_unit, words, before is not None), *truth]
+        )
     shared = facts.group_units[0] if len(set(facts.group_units)) == 1 else ""
     caption = words.with_unit(say("groups.caption"), shared)
     return Table(caption, head, rows, strong=[len(rows) - 1] if chosen.objective else ())
 
 
-def _cells(before: Estimate | None, after: Estimate, words: Language, two: bool = False) -> list[str]:
+def _cells(
+    before: Estimate | None, after: Estimate, unit: str, words: Language, two: bool = False
+) -> list[str]:
     if before is None:
         return ["-", words.estimate(after), "-", "-"] if two else [words.estimate(after)]
-    share = change(before.mean, after.mean)
-    sign = "" if share is None else "+" if share > 0 else "\N{MINUS SIGN}"
-    percent = "-" if share is None else f"{sign}{words.percent(abs(share))}"
+    percent = signed(change(before.mean, after.mean, unit), words)
     return [words.estimate(before), words.estimate(after), words.estimate(difference(after, before)), percent]
+
+
+def _in_all(found: Sequence[Counted], name: str, words: Language) -> Table | None:
+    """What both policies bring in all: cases, days of illness, deaths, cost, QALYs, doses."""
+    say = words.say
+    rows = []
+    for one in found:
+        now = float(one.after.sum())
+        if one.before is None or one.averted is None:
+            continue
+        was = float(one.before.sum())
+        numbers = [words.persons(x) for x in (was, now, now - was)]
+        rows.append([name_of(one.key, words), *numbers, signed(change(was, now), words)])
+    if not rows:
+        return None
+    head = [say("groups.counted"), name, say("groups.recommended")]
+    head += [say("groups.difference"), say("groups.change")]
+    return Table(say("groups.in_all_caption"), head, rows)
 
 
 def _persons(
     known: Known,
     before: dict[str, Estimate] | None,
     after: dict[str, Estimate],
-    seen_before: Observed | None,
-    seen_after: Observed | None,
+    found: Sequence[Counted],
     name: str,
     words: Language,
 ) -> Table | None:
-    """Persons and what is counted per person, doses, and cases where the simulator said how many fell ill."""
+    """By group how many persons it has, what is averted of it, cases and doses."""
     study, say = known.study, words.say
-    facts, persons = study.environment, population(known.study)
+    facts, persons, groups = study.environment, population(study), own_groups(study)
     if persons is None or before is None or known.chosen is None or known.today is None:
         return None
-    total = float(persons.sum())
-    what = {unit: counted_unit(unit) for unit in facts.group_units if unit.endswith(PER_PERSON)}
-    given, now = (
-        doses_by_group(study, known.chosen.point.policy),
-        doses_by_group(study, known.today.point.policy),
-    )
-    ill = cases(study, seen_before), cases(study, seen_after)
-    shown_cases = ill[0] is not None and ill[1] is not None
-    if not (what or shown_cases or given is not None):
+    columns: dict[str, Array] = {say("groups.persons"): persons}
+    counted = counted_unit(facts.group_units[0]) if len(set(facts.group_units)) == 1 else None
+    if counted is not None:
+        what, share = counted
+        fewer = (over_worlds(study, before) - over_worlds(study, after)) * persons.sum() * share
+        columns[capital(less(what, 1.0, words))] = fewer
+    for one in found:
+        if one.before is None:
+            continue
+        what = name_of(one.key, words)
+        if one.key in (CASES, DOSES):
+            columns[say("groups.before", what=what, policy=name)] = one.before
+            columns[say("groups.after", what=what)] = one.after
+        if one.key not in (DOSES, told_by_objective(study) if counted is not None else ""):
+            columns[capital(less(one.key, 1.0, words))] = one.before - one.after
+    if len(columns) == 1:
         return None
-    head = [say("groups.group"), say("groups.persons")]
-    names = list(dict.fromkeys(one for one in what.values() if one))
-    head += [say("groups.fewer", what=one) for one in names]
-    if shown_cases:
-        head += [say("groups.cases", policy=name), say("groups.cases_after"), say("groups.fewer_cases")]
-    if given is not None and now is not None:
-        head += [say("groups.doses", policy=name), say("groups.doses_after")]
-    rows, sums = [], np.zeros(len(head) - 1)
-    for j, (group, unit) in enumerate(zip(facts.groups, facts.group_units, strict=True)):
-        numbers = [persons[j]]
-        numbers += [
-            (before[group].mean - after[group].mean) * total if what.get(unit) == one else 0.0
-            for one in names
-        ]
-        if ill[0] is not None and ill[1] is not None:
-            numbers += [ill[0][j], ill[1][j], ill[0][j] - ill[1][j]]
-        if given is not None and now is not None:
-            numbers += [now[j], given[j]]
-        sums += numbers
-        rows.append([group, *map(words.persons, numbers)])
-    rows.append([say("groups.total"), *map(words.persons, sums.tolist())])
+    rows = [
+        [group, *(words.persons(float(x[j])) for x in columns.values())] for j, group in enumerate(groups)
+    ]
+    rows.append([say("groups.total"), *(words.persons(float(x.sum())) for x in columns.values())])
+    head = [say("groups.group"), *columns]
     return Table(say("groups.persons_caption"), head, rows, strong=[len(rows) - 1])
 
 
-def _notes(before: Observed | None, after: Observed | None, words: Language) -> list[str]:
-    """Where what the simulator said is of another policy, of a trial and round."""
+def _notes(known: Known, before: Observed | None, after: Observed | None, words: Language) -> list[str]:
+    """Where what the simulator said is of another policy, of a trial and round; that it is a mean."""
     found = []
     for seen, key in ((before, "groups.today_seen"), (after, "groups.chosen_seen")):
         if seen is not None and seen.distance > 0:
             found.append(words.say(key, distance=words.percent(seen.distance), where=seen.where))
+    if before is None and after is not None and known.today is not None and counts(known.study, after, None):
+        found.append(words.say("groups.not_counted"))
+    if members_of(known.study) is not None and (before is not None or after is not None):
+        found.append(words.say("groups.over_worlds"))
     return found
 
 
 def _against_nothing(
-    known: Known, after: Observed | None, simulated: Simulated | None, words: Language
+    known: Known, after: Observed | None, without: Observed | None, words: Language
 ) -> list[str]:
-    """Doses a case averted, against a season without any, where that was simulated."""
-    if simulated is None or known.chosen is None:
+    """Doses a case averted against a season without any, or for what the objective counts, predicted."""
+    study, chosen, believed = known.study, known.chosen, known.believed
+    none, zeros = counts(study, without, None).get(CASES), nothing(study)
+    found = counts(study, after, None if chosen is None else chosen.point)
+    given = found.get(DOSES)
+    if given is None or chosen is None or zeros is None or given.sum() <= 0:
         return []
-    without, ill = cases(known.study, simulated.infos.get(NOTHING)), cases(known.study, after)
-    given = doses(known.study, known.chosen.point.policy)
-    if without is None or ill is None or given is None or (averted := float((without - ill).sum())) <= 0:
+    if none is not None and CASES in found and (averted := float((none - found[CASES]).sum())) > 0:
+        ends = {"cases": words.persons(averted), "doses": words.number(float(given.sum()) / averted)}
+        return [words.say("groups.against_nothing", **ends)]
+    if believed is None or chosen.objective is None:
         return []
-    counts = {"cases": words.persons(averted), "doses": words.number(given / averted)}
-    return [words.say("groups.against_nothing", **counts)]
+    at_zero = predicted(study, believed.bound, believed.agent, zeros.travels).objective
+    counted = in_persons(study, difference(at_zero, chosen.objective))
+    if counted is None or counted[1].low <= 0:  # nothing is averted for sure
+        return []
+    what, less_of = counted
+    each = Estimate(*(float(given.sum()) / one for one in (less_of.mean, less_of.high, less_of.low)))
+    return [
+        words.say(
+            "groups.predicted_against_nothing",
+            what=what,
+            averted=words.persons(less_of.mean),
+            doses=words.number(each.mean),
+            low=words.number(each.low),
+            high=words.number(each.high),
+        )
+    ]

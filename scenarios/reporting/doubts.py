@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from policyloop.messages import on_one_line
 from scenarios.questions.answer import extrapolation
+from scenarios.reporting.advising import todays_name, unsure_limits
+from scenarios.reporting.data import data_of
 from scenarios.reporting.document import Block, Cell, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
@@ -32,6 +34,7 @@ def doubting(known: Known, words: Language) -> Section:
     blocks: list[Block] = [Points(points)] if points else []
     blocks += _failures(study, words)
     blocks += _surprises(known, words)
+    blocks += data_of(study, words)
     blocks.append(Paragraph(say("doubts.model"), "note"))
     return Section("unknown", say("doubts.heading"), blocks)
 
@@ -59,7 +62,10 @@ def _unfinished(study: Study, words: Language) -> list[str]:
 def _contradicted(known: Known, words: Language) -> list[str]:
     """Where what is known without noise lies outside what all rounds predict of it."""
     found = []
-    for name, one in (("the recommended policy", known.chosen), (known.todays_name or "today", known.today)):
+    asked = [(words.say("groups.recommended"), known.chosen)]
+    if known.believed is not None:  # else what is held against is no prediction
+        asked.append((todays_name(known, words), known.today))
+    for name, one in asked:
         if one is not None and one.exact is not None and one.objective is not None:
             low, high = one.objective.low, one.objective.high
             if low > one.exact or one.exact > high:
@@ -78,11 +84,9 @@ def _extrapolation(known: Known, words: Language) -> list[str]:
             found.append(words.say("doubts.predicted"))
         distance, unsure = extrapolation(believed.agent, chosen.point.travels)
         shares = {"distance": words.percent(distance), "unsure": words.percent(min(unsure, 1.0))}
-        found.append(words.say("doubts.distance", **shares))
-        asked = known.study.scenario.limit_probability
-        if chosen.probability is not None and chosen.probability < asked - 1e-3:
-            values = {"probability": words.percent(chosen.probability, 3), "asked": words.percent(asked)}
-            found.append(words.say("doubts.limits", **values))
+        found.append(words.say("doubts.here" if chosen.tried else "doubts.distance", **shares))
+        if limits := unsure_limits(known, words):
+            found.append(limits)
     found += [words.say("doubts.remark", remark=line) for line in believed.answer.remarks]
     return found
 

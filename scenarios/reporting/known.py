@@ -22,8 +22,7 @@ from scenarios.questions.what_if import believer
 from scenarios.results.intervals import mean_interval
 from scenarios.results.statistics import compare, typical_advice
 from scenarios.study.evidence import Evidence, evidence
-from scenarios.study.info import read_info
-from scenarios.study.records import ALL_TRIALS, NOTHING, Advice, Numbers
+from scenarios.study.records import ALL_TRIALS, NOTHING, Advice, Numbers, StoredRound
 from scenarios.study.study import Study
 
 CURRENT = "current"
@@ -246,7 +245,7 @@ def _judged(
         groups: dict[str, Estimate] | None = prediction.groups
         probability = prediction.probability if prediction.limits else None
     else:
-        objective, groups = _without_model(study, advice, [one.objective for one in same])
+        objective, groups = _without_model(study, advice, same)
         probability = None
     return Judged(
         point,
@@ -266,18 +265,22 @@ def _copied(values: Sequence[float] | None) -> Numbers | None:
 
 
 def _without_model(
-    study: Study, advice: Advice | None, observed: Numbers
+    study: Study, advice: Advice | None, observed: Sequence[StoredRound]
 ) -> tuple[Estimate | None, dict[str, Estimate] | None]:
     """What the agent itself predicts, or what was observed."""
     if advice is None or advice.mean is None:
-        return _over(observed), None
+        # Agents of a trial meet the same noise in a round: it counts once.
+        once = list({(one.trial, one.round): one for one in observed}.values())
+        each = [_over([one.outcomes[j] for one in once]) for j in range(len(study.environment.groups))]
+        known = {g: e for g, e in zip(study.environment.groups, each, strict=True) if e is not None}
+        return _over([one.objective for one in once]), known if len(known) == len(each) else None
     nan = math.nan
     ends = [nan if one is None else one for one in (advice.mean, advice.low, advice.high)]
     if advice.group_means is None or advice.group_low is None or advice.group_high is None:
         return Estimate(*ends), None
     threes = zip(advice.group_means, advice.group_low, advice.group_high, strict=True)
-    each = [Estimate(*(nan if end is None else end for end in three)) for three in threes]
-    return Estimate(*ends), dict(zip(study.environment.groups, each, strict=True))
+    estimates = [Estimate(*(nan if end is None else end for end in three)) for three in threes]
+    return Estimate(*ends), dict(zip(study.environment.groups, estimates, strict=True))
 
 
 def _over(values: Numbers) -> Estimate | None:
@@ -286,28 +289,3 @@ def _over(values: Numbers) -> Estimate | None:
     if over["mean"] is None:
         return None
     return Estimate(*(math.nan if end is None else end for end in over.values()))
-
-
-class Said(NamedTuple):
-    """What the simulator said of a round besides its outcomes."""
-
-    point: Point
-    trial: int
-    agent: str
-    round: int
-    info: dict[str, Any]
-
-
-def infos(study: Study) -> list[Said]:
-    """What is stored of it, in order; nothing where the study kept none, or it is damaged."""
-    try:
-        details = study.details("info")
-    except UserError:
-        return []
-    rounds = {(one.trial, one.agent, one.round): one for one in study.rounds()}
-    found = []
-    for detail in details:
-        one = rounds.get((detail.trial, detail.agent, detail.round))
-        if one is not None and one.status not in NOTHING and isinstance(detail.value, dict):
-            found.append(Said(Point(one.policy, one.row), *detail[:3], read_info(detail.value)))
-    return found

@@ -111,6 +111,14 @@ class Language:
         """A name with its unit, where it has one."""
         return f"{plain(name)}, {plain(unit)}" if unit else plain(name)
 
+    def after(self, unit: str) -> str:
+        """A unit behind a number: with its space, or nothing where there is none."""
+        return f" {plain(unit)}" if unit else ""
+
+    def trials(self, count: int) -> str:
+        """So many trials."""
+        return self.say("page.trials", count=self.whole(count)) if count > 1 else self.say("page.trial")
+
     def times(self, count: int) -> str:
         """How often something was done."""
         return self.say("number.times" if count > 1 else "number.once" if count else "number.never", n=count)

@@ -65,7 +65,7 @@ def _how(known: Known, words: Language) -> str:
         "learning.how",
         agents=words.listed(scenario.labels),
         rounds=words.whole(scenario.rounds),
-        trials=words.whole(scenario.trials),
+        trials=words.trials(scenario.trials),
         stored=words.whole(len(seconds)),
         seconds=words.number(float(np.mean(seconds)) if seconds else None, 2),
     )

@@ -30,14 +30,16 @@ def moving(known: Known, words: Language) -> Section | None:
             say(
                 key,
                 share=share,
-                allowed=words.with_unit(words.number(found.allowed, 2), "") + (f" {unit}" if unit else ""),
+                allowed=words.number(found.allowed, 2) + words.after(unit),
                 count=words.whole(found.candidates or 0),
             )
         )
     ]
     half = (chosen.objective.high - chosen.objective.low) / 2
     if half > found.allowed:
-        blocks.append(Paragraph(say("moving.unsure", half=words.number(half, 2), unit=unit), "note"))
+        blocks.append(
+            Paragraph(say("moving.unsure", half=words.number(half, 2), unit=words.after(unit)), "note")
+        )
     numbers = [(i, one) for i, one in enumerate(found.each) if not one.names][:MOST_BARS]
     if numbers:
         blocks.append(_figure(known, numbers, share, words))

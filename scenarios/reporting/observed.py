@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bridges
-from scenarios.reporting.known import Point, Said
+from scenarios.reporting.known import Point
+from scenarios.reporting.said import Said, mean_info
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
 
@@ -57,23 +58,17 @@ def observed(study: Study, said: Sequence[Said], point: Point | None, where: str
     )
 
 
-def mean_info(infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means of the numbers and arrays that all of some infos have in one shape."""
-    found: dict[str, Any] = {}
-    for key in infos[0]:
-        arrays = [_numbers(info.get(key)) for info in infos]
-        known = [one for one in arrays if one is not None]
-        if len(known) == len(arrays) and len({one.shape for one in known}) == 1:
-            found[key] = np.mean(known, axis=0)
-    return found
-
-
-def _numbers(value: Any) -> NDArray[np.float64] | None:
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+def nothing(study: Study) -> Point | None:
+    """The policy whose every lever is at zero, where that is its least and may be."""
+    facts = study.environment
+    if facts.finite or not facts.kinds or any(getattr(one, "low", 1.0) != 0.0 for one in facts.kinds):
         return None
-    return array if array.size else None
+    try:
+        space = bridges.search_space(StoredEnvironment(facts, composed=False))
+    except ValueError:  # the study is from before spaces were stored
+        return None
+    zeros = [0.0] * len(facts.labels)
+    return Point(zeros, None) if bool(space.contains(np.array([zeros]))[0]) else None
 
 
 def _distances(study: Study, points: Sequence[Point], point: Point) -> NDArray[np.float64]:

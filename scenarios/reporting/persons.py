@@ -3,46 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.questions.estimate import Estimate
-from scenarios.reporting.observed import Observed
+from scenarios.study.members import members_of
 from scenarios.study.study import Study
 
-PER_PERSON = " per person"
+PER_PERSON = {" per person": 1.0, " per 100,000 persons": 1e-5}
+"""How a unit ends that is of all persons together, and what it is multiplied by for each of them."""
 SHARE = "share vaccinated"
 PACKS = r"packs of ([0-9,]+) doses"
 
+Array = NDArray[np.float64]
 
-def population(study: Study) -> NDArray[np.float64] | None:
-    """Persons of every group (J,); None where the study does not say."""
-    persons = study.environment.persons
+
+def own_groups(study: Study) -> list[str]:
+    """The names of the groups; of an ensemble those of one of its worlds."""
+    members = members_of(study)
+    return list(study.environment.groups) if members is None else members.groups
+
+
+def population(study: Study) -> Array | None:
+    """Persons of every group (J,), of an ensemble those of one world; None where the study does not say."""
+    persons, members = study.environment.persons, members_of(study)
     if persons is None or len(persons) != len(study.environment.groups):
         return None
-    return np.array(persons, dtype=float)
+    found = np.array(persons, dtype=float)
+    if members is None:
+        return found
+    worlds = found.reshape(len(members.names), -1)
+    return worlds[0] if (worlds == worlds[0]).all() else None
 
 
-def counted_unit(unit: str) -> str | None:
-    """What a unit per person counts: "sick days"; None where it is another kind of unit."""
-    return unit.removesuffix(PER_PERSON) if unit.endswith(PER_PERSON) else None
+def counted_unit(unit: str) -> tuple[str, float] | None:
+    """What a unit per person counts and how much of it one is: "sick days", 1; None of other units."""
+    return next(
+        ((unit.removesuffix(end), share) for end, share in PER_PERSON.items() if unit.endswith(end)), None
+    )
 
 
 def in_persons(study: Study, one: Estimate) -> tuple[str, Estimate] | None:
     """A value of the objective times all persons, and what it counts.
 
-    None where the population is unknown, or the objective is no plain sum of what is counted.
+    None where the population is unknown, or the objective is no plain sum of what is counted (of an ensemble
+    the mean of its worlds' sums).
     """
-    persons, what = population(study), counted_unit(study.environment.objective_unit)
+    persons, counted = population(study), counted_unit(study.environment.objective_unit)
     terms = study.environment.composition
-    if persons is None or what is None or terms is None or study.scenario.objective:
+    if persons is None or counted is None or terms is None or study.scenario.objective:
         return None
-    if not (np.array_equal(terms["weights"], np.ones(len(persons))) and terms["offset"] == 0):
+    members = members_of(study)
+    shares = np.ones(len(persons)) if members is None else np.repeat(members.shares, len(persons))
+    if np.shape(terms["weights"]) != shares.shape or terms["offset"] != 0:
         return None
-    total = float(persons.sum())
+    if not np.allclose(terms["weights"], shares, rtol=1e-9, atol=0):
+        return None
+    what, share = counted
+    total = share * float(persons.sum())
     return what, Estimate(one.mean * total, one.low * total, one.high * total)
+
+
+def over_worlds(study: Study, groups: Mapping[str, Estimate]) -> Array:
+    """What is predicted of every group (J,), of an ensemble the mean of its worlds."""
+    means = np.array([groups[name].mean for name in study.environment.groups])
+    members = members_of(study)
+    return means if members is None else np.array(members.shares) @ means.reshape(len(members.names), -1)
 
 
 def doses(study: Study, policy: Sequence[float]) -> float | None:
@@ -51,11 +79,11 @@ def doses(study: Study, policy: Sequence[float]) -> float | None:
     return None if each is None else float(each.sum())
 
 
-def doses_by_group(study: Study, policy: Sequence[float]) -> NDArray[np.float64] | None:
+def doses_by_group(study: Study, policy: Sequence[float]) -> Array | None:
     """The doses of every group (J,), where the first J levers are the groups' and say how many."""
-    persons, facts = population(study), study.environment
-    J = len(facts.groups)
-    if persons is None or facts.labels[:J] != facts.groups:
+    persons, facts, groups = population(study), study.environment, own_groups(study)
+    J = len(groups)
+    if persons is None or facts.labels[:J] != groups:
         return None
     found = np.zeros(J)
     for j, unit in enumerate(facts.units[:J]):
@@ -67,13 +95,3 @@ def doses_by_group(study: Study, policy: Sequence[float]) -> NDArray[np.float64]
         else:
             return None
     return found
-
-
-def cases(study: Study, seen: Observed | None) -> NDArray[np.float64] | None:
-    """Persons of every group who fell ill (J,), where the simulator said which share did."""
-    persons = population(study)
-    values = None if seen is None else seen.info.get("attack_rate")
-    if values is None or persons is None or np.shape(values) != persons.shape:
-        return None
-    found: NDArray[np.float64] = np.asarray(values, dtype=float) * persons
-    return found if np.isfinite(found).all() else None

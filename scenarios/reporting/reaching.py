@@ -14,6 +14,8 @@ from threadpoolctl import threadpool_limits
 from optimizer.acquisition.acquisition import PosteriorMean
 from optimizer.acquisition.search import posterior_means
 from optimizer.agents.recommending import best_predicted
+from optimizer.composition.linear import Composition
+from optimizer.posterior.decomposed_gp import DecomposedGP
 from scenarios.errors import UserError
 from scenarios.questions.framing import restricted
 from scenarios.questions.question import Question
@@ -103,6 +105,9 @@ class _Near:
         """The gradient of `spare` in the policy (n, d); None where limits have a part in it."""
         if self.limits is not None:
             return None
+        if isinstance(self.model, DecomposedGP) and isinstance(self.model.composition, Composition):
+            change: Array = self.model.mean_with_gradient(policies)[1] / max(self.allowed, 1e-300)
+            return change
         mean = PosteriorMean()
         posterior, pullback = self.model.posterior_and_pullback(policies)
         gradient: Array = pullback(mean.slopes(posterior)) / max(self.allowed, 1e-300)

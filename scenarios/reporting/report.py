@@ -13,16 +13,17 @@ from scenarios.reporting.asking import asking
 from scenarios.reporting.by_group import by_group
 from scenarios.reporting.document import Document, Section
 from scenarios.reporting.doubts import doubting
-from scenarios.reporting.known import Known, gathered, infos
+from scenarios.reporting.known import Known, gathered
 from scenarios.reporting.language import Language
 from scenarios.reporting.learning import learning
 from scenarios.reporting.moving import moving
-from scenarios.reporting.observed import observed
+from scenarios.reporting.observed import nothing, observed
 from scenarios.reporting.placing import placing
 from scenarios.reporting.rendering import page
 from scenarios.reporting.repeating import repeating
+from scenarios.reporting.said import infos
 from scenarios.reporting.sensitivity import depending
-from scenarios.reporting.simulating import CHOSEN, TODAY, Simulated
+from scenarios.reporting.simulating import CHOSEN, NOTHING, TODAY, Simulated
 from scenarios.reporting.simulating import simulate as simulate_policies
 from scenarios.reporting.trading import trading
 from scenarios.study.study import Study, check_target
@@ -128,18 +129,17 @@ def document(
     study = known.study
     said = infos(study)
     where = words.say("groups.where", trial="{trial}", agent="{agent}", round="{round}")
-    before, after = (
-        observed(study, said, None if one is None else one.point, where)
-        for one in (known.today, known.chosen)
-    )
+    points = [None if one is None else one.point for one in (known.today, known.chosen)]
+    before, after, without = (observed(study, said, one, where) for one in (*points, nothing(study)))
     if simulated is not None:
         before = simulated.infos.get(TODAY, before)
         after = simulated.infos.get(CHOSEN, after)
+        without = simulated.infos.get(NOTHING, without)
     parts: list[Callable[[], Section | None]] = [
         lambda: asking(known, words),
-        lambda: advising(known, before, after, words),
+        lambda: advising(known, before, after, without, words),
         lambda: placing(known, words),
-        lambda: by_group(known, before, after, simulated, words),
+        lambda: by_group(known, before, after, without, words),
         lambda: moving(known, words),
         lambda: depending(known, before, after, simulated, words),
         lambda: trading(known, frontier, words),
@@ -154,13 +154,12 @@ def document(
         if made is not None:
             sections.append(made)
     scenario = study.scenario
-    trials = words.say("page.trials", count=words.whole(scenario.trials)) if scenario.trials > 1 else None
     return Document(
         title=on_one_line(scenario.title) or scenario.name,
         subtitle=words.say(
             "page.subtitle",
             environment=study.environment.name,
-            trials=trials or words.say("page.trial"),
+            trials=words.trials(scenario.trials),
             rounds=words.whole(scenario.rounds),
             agents=words.listed(scenario.labels),
         ),

@@ -10,12 +10,13 @@ import numpy as np
 
 from scenarios.questions.estimate import Estimate
 from scenarios.reporting import figures
-from scenarios.reporting.advising import change, difference, todays_name
+from scenarios.reporting.advising import change, difference, signed, todays_name
 from scenarios.reporting.document import Block, Cell, Drawing, Paragraph, Section, Table
 from scenarios.reporting.drawing import inline
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed
+from scenarios.reporting.persons import own_groups
 from scenarios.reporting.simulating import CHOSEN, NOTHING, TODAY, Simulated, answer_with
 from scenarios.study.study import Study
 
@@ -53,9 +54,7 @@ def courses(
     scale, key = next((one for one in SCALES if most >= one[0]), (1.0, "sensitivity.infected"))
     scaled = {name: (days, values / scale) for name, (days, values) in drawn.items()}
     labels = [say("sensitivity.day"), say(key)]
-    svg = inline(
-        lambda: figures.courses(scaled, known.study.environment.groups, labels), "courses", caption, told
-    )
+    svg = inline(lambda: figures.courses(scaled, own_groups(known.study), labels), "courses", caption, told)
     blocks: list[Block] = [Drawing(svg, caption), Paragraph(say("sensitivity.peaks", peaks=told))]
     notes = [
         say("sensitivity.of_nearest", policy=name, distance=words.percent(one.distance), where=one.where)
@@ -74,7 +73,7 @@ def _curve(study: Study, one: Observed | None) -> tuple[figures.Array, figures.A
     if one is None or "days" not in one.info or "infected" not in one.info:
         return None
     days, infected = (np.asarray(one.info[key], dtype=float) for key in ("days", "infected"))
-    if days.ndim != 1 or infected.shape != (len(days), len(study.environment.groups)) or len(days) < 2:
+    if days.ndim != 1 or infected.shape != (len(days), len(own_groups(study))) or len(days) < 2:
         return None
     return (days, infected) if np.isfinite(days).all() and np.isfinite(infected).all() else None
 
@@ -114,14 +113,13 @@ def _budgets(known: Known, words: Language) -> list[Block]:
             continue
         best = now if answer is None else answer.best
         share = change(now.objective.mean, best.objective.mean)
-        sign = "+" if share and share > 0 else "\N{MINUS SIGN}"
         far = known.believed.answer.distance if answer is None else answer.distance
         rows.append(
             [
                 words.number(factor * highs[0]),
                 words.entries(best.policy),
                 words.estimate(best.objective),
-                "-" if factor == 1.0 or share is None else f"{sign}{words.percent(abs(share))}",
+                "-" if factor == 1.0 else signed(share, words),
                 words.percent(far),
             ]
         )

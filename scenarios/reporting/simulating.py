@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 import bridges
 from scenarios.declaration.schema import Scenario
 from scenarios.errors import UserError
+from scenarios.questions.answer import Answer, answered
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.evaluation import mean_of
+from scenarios.questions.framing import framed, of_study
 from scenarios.questions.question import Question
-from scenarios.questions.what_if import what_if
 from scenarios.reporting.known import Known, Point
-from scenarios.reporting.observed import Observed, mean_info
-from scenarios.study.records import ALL_TRIALS
+from scenarios.reporting.observed import Observed
+from scenarios.reporting.said import mean_info, of_worlds
 from scenarios.trial.world import World
 from simulators import Environment, Outcomes, SimulationError
 
@@ -117,7 +119,7 @@ def simulate(
                 failed[name] += 1
                 continue
             values[number] = value
-            said[name].append(dict(outcomes.info or {}))
+            said[name].append(of_worlds(study, dict(outcomes.info or {})))
         for name, point in policies.items():
             apart = (
                 mean_of(objectives[name] - objectives[TODAY]) if TODAY in policies and name != TODAY else None
@@ -214,20 +216,35 @@ def _budgets(known: Known, base: World, trial: int) -> Sequence[tuple[str, float
         answer = answer_with(known, now * (1 + share))
         if answer is None:
             continue
-        levers = study.environment.kinds
-        numbers = [
-            float(lever.number(x)) for lever, x in zip(levers, answer.best.policy.values(), strict=True)
-        ]
-        found.append(("budget", share, world, {CHOSEN: Point(numbers, answer.best.row)}))
+        point = Point(_entries(known, answer.best.policy), answer.best.row)
+        found.append(("budget", share, world, {CHOSEN: point}))
     return found
 
 
-def answer_with(known: Known, budget: float) -> Any:
-    """What what-if answers with another budget, of the world of the recommendation; None where it cannot."""
-    assert known.believed is not None
-    world = known.believed.found.world
-    trial = None if world == ALL_TRIALS else int(world)
+def answer_with(known: Known, budget: float) -> Answer | None:
+    """What what-if answers with another budget, of the world of the recommendation; None where it cannot.
+
+    What is believed of the groups is the same whatever is asked: only the search for a policy runs again.
+    """
+    study, believed = known.study, known.believed
+    assert believed is not None
     try:
-        return what_if(known.study, Question(budget=budget), trial=trial)[0]
+        question = of_study(study, Question(budget=budget))
+        bound = framed(study, question)
+        agent = bridges.asked(
+            believed.agent,
+            bound.environment,
+            within=bound.within,
+            limit_probability=question.probability,
+            near=() if believed.agent.space.finite else (_entries(known, believed.answer.best.policy),),
+        )
+        with threadpool_limits(1):
+            return answered(study, question, bound, believed.found, agent, ahead=False)
     except UserError:
         return None
+
+
+def _entries(known: Known, policy: Mapping[str, Any]) -> list[float]:
+    """A policy by label as numbers, categories by their number."""
+    levers = zip(known.study.environment.kinds, policy.values(), strict=True)
+    return [float(lever.number(entry)) for lever, entry in levers]

@@ -21,6 +21,8 @@ Nothing is predicted of a design, and functions may be as skewed as they like: o
 distribution one is beyond it in 0.1 % of designs, of five cubes of uniform ones in 5 %; a slip of the
 decimal point by four places is.
 """
+LEAST = 4
+"""Others that a design needs, for one of its observations to be held against."""
 
 
 class Outlier(NamedTuple):
@@ -76,21 +78,25 @@ def _in_designs(study: Study) -> Iterator[Outlier]:
         if one.round <= first:
             designs[one.trial, one.agent].append(one)
     for (trial, agent), rounds in designs.items():
-        Y = np.array([one.outcomes for one in rounds], dtype=np.float64)
-        for i, j in np.ndindex(Y.shape):
-            others = np.delete(Y[:, j], i)
-            others = others[np.isfinite(others)]
-            if np.isnan(Y[i, j]) or len(others) < 4:
-                continue
-            middle, spread = float(np.median(others)), _robust_deviation(others)
-            if spread > 0 and abs(Y[i, j] - middle) > FAR * spread:
-                group = study.environment.groups[j]
-                yield Outlier(trial, agent, rounds[i].round, group, float(Y[i, j]), middle, spread, True)
+        Y, n = np.array([one.outcomes for one in rounds], dtype=np.float64), len(rounds)
+        if n <= LEAST:
+            continue
+        others = Y[[np.delete(np.arange(n), i) for i in range(n)]]  # (n, n - 1, J)
+        others[~np.isfinite(others)] = np.nan
+        enough = np.isfinite(Y) & (np.isfinite(others).sum(axis=1) >= LEAST)
+        others = np.where(enough[:, None], others, 0.0)
+        middle = np.nanmedian(others, axis=1)
+        spread = _robust_deviation(others, middle)
+        for i, j in np.argwhere(enough & (spread > 0) & (np.abs(Y - middle) > FAR * spread)).tolist():
+            value, rest, deviation = (float(one[i, j]) for one in (Y, middle, spread))
+            group = study.environment.groups[j]
+            yield Outlier(trial, agent, rounds[i].round, group, value, rest, deviation, True)
 
 
-def _robust_deviation(values: Array) -> float:
+def _robust_deviation(values: Array, middle: Array) -> Array:
     """The median absolute deviation, times what makes it the standard deviation of a normal distribution."""
-    return float(1.4826 * np.median(np.abs(values - np.median(values))))
+    deviation: Array = 1.4826 * np.nanmedian(np.abs(values - middle[:, None]), axis=1)
+    return deviation
 
 
 def outlier_lines(found: Sequence[Outlier]) -> list[str]:

@@ -15,6 +15,7 @@ from rich.table import Table
 from policyloop.messages import on_one_line
 from policyloop.plain_text import for_spreadsheet
 from scenarios.numbers import between, significant
+from scenarios.results.costs import COST
 from scenarios.results.hypervolume import hypervolumes
 from scenarios.results.intervals import FEWEST, mean_interval
 from scenarios.results.limits import KnownLimits, has_functions, known_limits
@@ -39,6 +40,11 @@ _COLUMNS = {
     "simulated_again": "recommendation, simulated again",
     "simulated_again_difference": "minus that of the reference",
     "rounds_that_break_a_limit": "rounds that break a limit",
+    "cost": "cost",
+    "regret_at_equal_cost": "regret for equal cost",
+    "regret_at_equal_cost_difference": "minus the reference's",
+    "cost_to_equal_regret": "cost to equal regret",
+    "cost_saved_percent": "saved, %",
     "seconds_a_round": "seconds a round",
 }
 _PAIRED = {
@@ -47,10 +53,13 @@ _PAIRED = {
     "gain_percent",
     "p_value_holm",
     "simulated_again_difference",
+    "regret_at_equal_cost_difference",
+    "cost_saved_percent",
 }
-_NARROW = {"gain_percent", "seconds_a_round", "rounds_that_break_a_limit"}
+_NARROW = {"gain_percent", "cost_saved_percent", "seconds_a_round", "rounds_that_break_a_limit"}
 _SCALED = {
     ", of regrets on a logarithmic scale": {"cumulative_regret"},
+    ", of costs too": {"cost"},
     ", of shares on a logistic scale": {"rounds_that_break_a_limit"},
 }
 _ENDS = ("mean", "low", "high")
@@ -168,6 +177,7 @@ def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str
             "one a trial."
         )
     lines += _about_hypervolumes(study, shown)
+    lines += _about_costs(study, shown)
     lines += _about_limits(study, shown)
     if "simulated_again" in shown:
         scenario = study.scenario
@@ -222,6 +232,22 @@ def _about_hypervolumes(study: Study, shown: Sequence[str]) -> list[str]:
         f"Hypervolume: of {what}, above the reference point {corner}. The recommended policy is the one that "
         "has most of all objectives together; policyloop frontier shows the others."
     ]
+
+
+def _about_costs(study: Study, shown: Sequence[str]) -> list[str]:
+    if "cost" not in shown:
+        return []
+    unit = (study.environment.info_units or {}).get(COST, "")
+    lines = [
+        f"Cost: of what was observed{f', in {unit}' if unit else ''}; a round that failed counts as none."
+    ]
+    if "cost_to_equal_regret" in shown:
+        lines.append(
+            "Regret for equal cost: the mean over its units, of as many as the agent that spent least in the "
+            "trial. Cost to equal regret: until a policy was tried as good as the reference's best; all that "
+            "was spent, where none was."
+        )
+    return lines
 
 
 def _about_limits(study: Study, shown: Sequence[str]) -> list[str]:

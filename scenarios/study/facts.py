@@ -29,7 +29,7 @@ class Facts(NamedTuple):
         `scenarios.study.stored_environment`. None in studies made before they were stored, and
         `composition` where it is not linear.
     outcome_range : list of J pairs, or None
-        What a group's outcomes cannot lie below or above, None for no limit.
+        What a group's noise-free outcomes cannot lie below or above, None for no limit.
     limits : list of dict, or None
         The limits on outcomes as `[[limits]]` of a scenario spells them; of a function its name alone. None
         in studies made before they were stored.

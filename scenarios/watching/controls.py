@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,29 +12,10 @@ from scenarios.errors import UserError
 from scenarios.questions.framing import framed
 from scenarios.questions.question import HEAVIEST, Question
 from scenarios.study.evidence import Evidence
+from scenarios.study.members import members_of
 from scenarios.study.study import Study
 
 OBJECTIVES = ("weighted-sum", "worst-group", "group-gap")
-
-
-class Members(NamedTuple):
-    """The worlds of an ensemble, whose groups are named `member: group`.
-
-    Attributes
-    ----------
-    what : str
-        The option in which they differ, or "world" where there are several.
-    names : list of str
-    groups : list of str
-        Of one world.
-    shares : list of float
-        Their weights in the mean.
-    """
-
-    what: str
-    names: list[str]
-    groups: list[str]
-    shares: list[float]
 
 
 class Controls:
@@ -191,30 +172,6 @@ class Controls:
         if not isinstance(asked, int) or not 0 <= asked < len(self.members.names):
             raise UserError(f"world {asked!r}; accepted: 0 to {len(self.members.names) - 1}")
         return asked
-
-
-def members_of(study: Study) -> Members | None:
-    """The worlds of a study's ensemble, None where it has none; by what is stored, and nothing is made."""
-    spec = study.scenario.environment
-    if spec.name != "ensemble":
-        return None
-    names: list[str] = []
-    groups: list[str] = []
-    for one in study.environment.groups:
-        name, separator, group = one.partition(": ")
-        if not separator:
-            return None
-        names.append(name)
-        groups.append(group)
-    worlds, own = list(dict.fromkeys(names)), list(dict.fromkeys(groups))
-    if names != [one for one in worlds for _ in own] or groups != own * len(worlds):
-        return None
-    weights = np.array(spec.options.get("weights") or np.ones(len(worlds)), dtype=float)
-    if weights.shape != (len(worlds),) or not (weights > 0).all():
-        return None
-    options = {one.partition("=")[0] for one in worlds}
-    single = len(options) == 1 and not any(", " in one for one in worlds)
-    return Members(options.pop() if single else "world", worlds, own, (weights / weights.sum()).tolist())
 
 
 def _numbers(name: str, given: Any, groups: Sequence[str]) -> dict[str, float]:

@@ -7,6 +7,7 @@ the objective is the perceived temperature, or another index of what is felt: a 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -21,7 +22,9 @@ from simulators.contract.validation import choice, number, per_group, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source, StationOptions
 from simulators.stations.sphere import points_on_sphere
+from simulators.weather.energy import Energy, EnergyOptions
 from simulators.weather.indices import IndexName, make_index, outside
+from simulators.weather.options import split_options
 from simulators.weather.perceived_temperature import Rule
 from simulators.weather.sensor_graph import connected_neighbours, graph_of
 
@@ -38,7 +41,7 @@ NOISE_VARIANCE = (0.04, 0.03, 0.005)
 """Of the paper's authors: K^2, percent^2, (m/s)^2."""
 
 
-class NetworkOptions(StationOptions, total=False):
+class NetworkOptions(StationOptions, EnergyOptions, total=False):
     """Options that `SensorNetwork` shares with networks of other kinds; each is documented there."""
 
     data: Source
@@ -48,6 +51,10 @@ class NetworkOptions(StationOptions, total=False):
     features: Features
     neighbours: int | None
     noise_variance: ArrayLike
+
+
+class _Others(StationOptions, EnergyOptions, total=False):
+    """What `SensorNetwork` hands on."""
 
 
 class SensorNetwork(Environment):
@@ -83,8 +90,9 @@ class SensorNetwork(Environment):
         As many stations, drawn from the seed, make up the network; left out, all.
     seed : int or numpy.random.SeedSequence, default 0
         Of the draws above.
-    **stations
-        How to read `data`, and the quality control: see `simulators.stations.StationOptions`.
+    **others
+        How to read `data`, and the quality control: see `simulators.stations.StationOptions`. And what
+        readings cost: see `simulators.weather.energy.EnergyOptions`.
 
     Raises
     ------
@@ -105,6 +113,10 @@ class SensorNetwork(Environment):
     nodes : (n,) array of int
         The node of each candidate row.
     noise_variances : (3,) array
+    energy : Energy or None
+        What readings cost, and how they travel; None where they cost nothing.
+    query_budget : float or None
+        Joules that the readings of one round of a batch may cost together.
     """
 
     groups = GROUPS
@@ -126,8 +138,9 @@ class SensorNetwork(Environment):
         set_aside_share: float = 1.0 / 3.0,
         sensors: int | None = None,
         seed: int | np.random.SeedSequence = 0,
-        **stations: Unpack[StationOptions],
+        **others: Unpack[_Others],
     ) -> None:
+        costs, stations = split_options(others, EnergyOptions)
         self.index: IndexName = index
         self.perceived = make_index(index, rule, radiant_excess)
         self.objective_unit = self.perceived.unit
@@ -148,6 +161,9 @@ class SensorNetwork(Environment):
         self.points = points_on_sphere(self.stations.lon, self.stations.lat)
         k = None if neighbours is None else whole("neighbours", neighbours)
         self.edges = connected_neighbours(self.points, k, self.stations.ids.tolist(), self.report.source)
+        self.energy = Energy.of(costs, self.points, self.edges, self.groups)
+        self.query_budget = None if self.energy is None else self.energy.budget
+        self.info_units = {} if self.energy is None else {"cost": "J"}
         self._aside = self._drawn(1, N, int(share * N))
         self.nodes = np.setdiff1d(np.arange(N), self._aside)
         degrees = np.stack([self.stations.lon, self.stations.lat], axis=1)
@@ -176,12 +192,35 @@ class SensorNetwork(Environment):
         return self.perceived.bounds(*self.stations.readings.T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read the sensor of a candidate row, with Gaussian noise; `info` has the station's `id`."""
-        row = self.policy_space.check(policy)
+        """Read the sensor of a candidate row, with Gaussian noise.
+
+        `info` has the station's `id` and, where readings cost energy, their `cost` in joules.
+        """
+        return self.step_groups(policy, range(len(self.groups)))
+
+    def step_groups(self, policy: Any, groups: Sequence[int]) -> Outcomes:
+        """Read some channels of a sensor, and pay for these alone; the others are nan. See `step`."""
+        row, asked = self.policy_space.check(policy), sorted(set(groups))
         noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(3)
-        return Outcomes(
-            self.stations.readings[self.nodes[row]] + noise, self.noise_variances, self._info(row)
-        )
+        reading = self.stations.readings[self.nodes[row]] + noise
+        values = np.where(np.isin(np.arange(3), asked), reading, np.nan)
+        info = self._info(row)
+        if self.energy is not None:
+            sending, *each = self.energy.costs(self.nodes[[row]])[0]
+            info["cost"] = float(sending + sum(each[j] for j in asked))
+        return Outcomes(values, self.noise_variances, info)
+
+    @property
+    def query_costs(self) -> Callable[[ArrayLike], Array] | None:
+        """What readings at candidate rows (n,) cost, joules (n, 4): sending any, then each channel.
+
+        None where they cost nothing.
+        """
+        return None if self.energy is None else self._query_costs
+
+    def _query_costs(self, policies: ArrayLike) -> Array:
+        assert self.energy is not None
+        return self.energy.costs(self.nodes[self.policy_space.rows(policies)])
 
     def expected(self, policies: ArrayLike) -> Array:
         """What the sensors of candidate rows (n,) read without noise, (n, 3)."""

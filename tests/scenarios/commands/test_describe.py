@@ -43,7 +43,8 @@ def test_a_scenario_is_shown_as_a_file_that_can_be_run(policyloop, tmp_path):
 
 
 def test_settings_of_agents_are_those_that_a_scenario_takes():
-    assert {one.name for one in agent_settings()} == {"delta", "scale_down", "beta", "propagation", "kernel"}
+    known = {"acquisition", "delta", "scale_down", "beta", "propagation", "observe", "kernel"}
+    assert {one.name for one in agent_settings()} == known
     assert {one.name: one.default for one in agent_settings()}["scale_down"] == "5.0"
 
 

@@ -9,9 +9,10 @@ from shares import NAMES, TEXT, Few, Shares
 import scenarios
 import simulators
 from scenarios.errors import UserError
+from scenarios.study.members import members_of
 from scenarios.study.study import Study
 from scenarios.watching import panel as panels
-from scenarios.watching.controls import Controls, members_of
+from scenarios.watching.controls import Controls
 from scenarios.watching.panel import Gone, Panel
 
 WAITED_FOR = threading.Event()
