@@ -145,6 +145,13 @@ class DecomposedGP:
         other.embed = embed
         return other
 
+    def of_groups(self, which: Sequence[int]) -> Self:
+        """What predicts some of its groups alone, by their places: `predict_groups` and its gradients."""
+        some = copy.copy(self)
+        some.groups = [self.groups[j] for j in which]
+        some.prior_means = [self.prior_means[j] for j in which]
+        return some
+
     def features(self, X: Array) -> Array:
         """What the kernels see of policies (n, d): (n, p)."""
         return X if self.embed is None else np.asarray(self.embed(X), dtype=float)

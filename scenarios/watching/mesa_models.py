@@ -30,6 +30,8 @@ MOST_AGENTS = 4_000
 MOST_EDGES = 4_000
 MOST_NODES = 600
 """Nodes of a network up to which it is drawn by the forces of its edges; larger ones are drawn as a ring."""
+RING = 1.15
+"""Where nodes stand that do not hang together with most others; the others are within 1."""
 MOST_FIELDS, MOST_NAMES, MOST_SERIES = 8, 8, 8
 
 
@@ -49,7 +51,8 @@ class Agents(WithLevers):
         model = self.run.model
         reported = [name for name in getattr(_collector(model), "model_vars", {}) if name not in self._own()]
         self.reported = reported[: max(0, MOST_SERIES - len(environment.groups))]
-        self.series = [*environment.groups, *self.reported]
+        others = [f"{name} (collected)" if name in environment.groups else name for name in self.reported]
+        self.series = [*environment.groups, *others]
         self.fields = fields_of(list(model.agents))
 
     def _own(self) -> list[Any]:
@@ -127,10 +130,7 @@ class Agents(WithLevers):
         shown = agents[:: -(-len(agents) // MOST_AGENTS) or 1]
         places = [self.layout.place(agent) for agent in shown]
         values = [self._values(field, shown) for field in self.fields]
-        rows = [
-            [name, "-" if value is None else significant(value)]
-            for name, value in zip(self.series, self.point()[1:], strict=True)
-        ]
+        rows = [[name, _shown(value)] for name, value in zip(self.series, self.point()[1:], strict=True)]
         return {
             "places": places if any(place is not None for place in places) else [],
             "edges": self.layout.edges,
@@ -162,6 +162,8 @@ class Agents(WithLevers):
 
 
 KIND = "kind of agent"
+WHOLE = 1e7
+"""Whole numbers below this are told to the last one."""
 
 
 def fields_of(agents: Sequence[Any]) -> list[str]:
@@ -184,6 +186,12 @@ def fields_of(agents: Sequence[Any]) -> list[str]:
 def _constant(name: str, value: Any, agents: Sequence[Any]) -> bool:
     """Whether a number is a parameter rather than a state: not whole, and the same of all."""
     return isinstance(value, float) and all(getattr(one, name, value) == value for one in agents)
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if value == round(value) and abs(value) < WHOLE else significant(value)
 
 
 def _number(value: Any) -> float | None:
@@ -212,10 +220,10 @@ class Layout:
         if graph is None:
             return
         small = graph.number_of_nodes() <= MOST_NODES
-        at = nx.spring_layout(graph, seed=0) if small else nx.circular_layout(graph)
+        at = _drawn(graph) if small else nx.circular_layout(graph)
         self._at = {node: np.round(np.asarray(place), 3).tolist() for node, place in at.items()}
         self.edges = [[*self._at[a], *self._at[b]] for a, b in list(graph.edges())[:MOST_EDGES]]
-        self.extent = [-1.0, 1.0, -1.0, 1.0]
+        self.extent = [-RING, RING, -RING, RING] if small else [-1.0, 1.0, -1.0, 1.0]
 
     def place(self, agent: Any) -> list[float] | None:
         """Of one agent; None of one that is nowhere."""
@@ -228,6 +236,19 @@ class Layout:
         except (TypeError, ValueError):
             return None
         return [round(x, 3), round(y, 3)] if math.isfinite(x) and math.isfinite(y) else None
+
+
+def _drawn(graph: Any) -> dict[Any, Any]:
+    """The largest part of a network by the forces of its edges, the rest on a ring."""
+    parts = sorted(nx.connected_components(graph.to_undirected()), key=len, reverse=True)
+    if not parts:
+        return {}
+    at: dict[Any, Any] = dict(nx.spring_layout(graph.subgraph(parts[0]), seed=0))
+    others = [node for part in parts[1:] for node in part]
+    for i, node in enumerate(others):
+        angle = 2 * math.pi * i / len(others)
+        at[node] = np.array([RING * math.cos(angle), RING * math.sin(angle)])
+    return at
 
 
 def layout_of(model: Any) -> Layout:

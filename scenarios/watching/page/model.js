@@ -64,7 +64,7 @@ function lever({ label, unit, lever: may }, i) {
     return el("p", { class: "controls" }, el("label", {}, `${name} `, choice));
   }
   const [low, high, step] = Array.isArray(may) ? [...may, (may[1] - may[0]) / 100] : [...may.whole, may.step];
-  return slider(`lever-${i}`, name, low, high, step, state.policy[i], (x) => shown(x, 3), change, low);
+  return slider(`lever-${i}`, name, low, high, step, state.policy[i], may.whole ? String : (x) => shown(x, 3), change, low);
 }
 
 /** A choice of what the map shows. */

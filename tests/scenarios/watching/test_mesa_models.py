@@ -157,6 +157,21 @@ def test_a_model_without_a_space_has_numbers_alone(stepping):
     assert found["places"] == [] and found["rows"] == [["place", "0"]]
 
 
+def test_what_does_not_hang_together_with_the_rest_of_a_network_stands_around_it():
+    import networkx
+
+    class Model:
+        def __init__(self):
+            self.grid = type(
+                "Net", (), {"G": networkx.disjoint_union(networkx.path_graph(5), networkx.empty_graph(3))}
+            )
+
+    layout = mesa_models.layout_of(Model())
+    far = [(x * x + y * y) ** 0.5 for x, y in layout._at.values()]
+    assert max(far[:5]) < 1.5 and far[5:] == pytest.approx([mesa_models.RING] * 3, abs=0.01)
+    assert len(layout.edges) == 4
+
+
 def test_a_model_that_fails_is_one_line(stepping):
     parts = ("walk:Broken", "{ pull = [0, 1] }", '{ place = "place" }', 3)
     stepped = stepping(*parts)

@@ -149,7 +149,7 @@ def test_the_last_of_two_pages_has_the_model(town):
 def test_a_mesa_model_steps_with_its_levers_and_its_agents_change_colour(agents):
     agents.slide("#lever-0", 50)
     agents.slide("#lever-1", 1)
-    agents.until(lambda: agents.text("output[for=lever-1]") == "20.0")
+    agents.until(lambda: agents.text("output[for=lever-1]") == "20")
     agents.choose("#field", "0")
     assert agents.text("#legend")
     before = agents.text("#table")
