@@ -23,7 +23,7 @@ PAGES = {
     "gallery": "gallery.html",
 }
 WIDTHS = {"wide": (1400, 1000), "narrow": (400, 800)}
-SCHEMES = {"light": "default", "dark": "slate"}
+SCHEMES = ("light", "dark")
 SEARCHES = {"register_acquisition": "optimizer/acquisition.html", "vaccinate": "tutorials/vaccinate.html"}
 """A word, and the page that it has to find."""
 
@@ -63,9 +63,10 @@ def draw(driver: Any, name: str, path: str) -> Iterator[str]:
     for width, (across, down) in WIDTHS.items():
         metrics = {"width": across, "height": down, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        for scheme, palette in SCHEMES.items():
+        for scheme in SCHEMES:
+            wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
             driver.get((SITE / path).as_uri())
-            driver.execute_script("document.body.setAttribute('data-md-color-scheme', arguments[0])", palette)
             driver.save_screenshot(str(LOOK / f"{name}-{width}-{scheme}.png"))
         wide = driver.execute_script("return document.documentElement.scrollWidth")
         if wide > across:
