@@ -23,7 +23,7 @@ PAGES = {
     "gallery": "gallery.html",
 }
 WIDTHS = {"wide": (1400, 1000), "narrow": (400, 800)}
-SCHEMES = ("light", "dark")
+SCHEMES = {"light": "default", "dark": "slate"}
 SEARCHES = {"register_acquisition": "optimizer/acquisition.html", "vaccinate": "tutorials/vaccinate.html"}
 """A word, and the page that it has to find."""
 
@@ -67,6 +67,12 @@ def draw(driver: Any, name: str, path: str) -> Iterator[str]:
             wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
             driver.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
             driver.get((SITE / path).as_uri())
+            driver.execute_script("localStorage.clear()")  # of the scheme before
+            driver.refresh()
+            body = driver.find_element("css selector", "body")
+            shown = body.get_attribute("data-md-color-scheme")
+            if shown != SCHEMES[scheme]:
+                yield f"{path} shows {shown} where {scheme} is preferred"
             driver.save_screenshot(str(LOOK / f"{name}-{width}-{scheme}.png"))
         wide = driver.execute_script("return document.documentElement.scrollWidth")
         if wide > across:
