@@ -63,9 +63,16 @@ def draw(driver: Any, name: str, path: str) -> Iterator[str]:
     for width, (across, down) in WIDTHS.items():
         metrics = {"width": across, "height": down, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        for scheme, palette in SCHEMES.items():
+        for scheme in SCHEMES:
+            wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
             driver.get((SITE / path).as_uri())
-            driver.execute_script("document.body.setAttribute('data-md-color-scheme', arguments[0])", palette)
+            driver.execute_script("localStorage.clear()")  # of the scheme before
+            driver.refresh()
+            body = driver.find_element("css selector", "body")
+            shown = body.get_attribute("data-md-color-scheme")
+            if shown != SCHEMES[scheme]:
+                yield f"{path} shows {shown} where {scheme} is preferred"
             driver.save_screenshot(str(LOOK / f"{name}-{width}-{scheme}.png"))
         wide = driver.execute_script("return document.documentElement.scrollWidth")
         if wide > across:
