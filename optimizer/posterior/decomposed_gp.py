@@ -149,7 +149,7 @@ class DecomposedGP:
         """What predicts some of its groups alone, by their places: `predict_groups` and its gradients."""
         some = copy.copy(self)
         some.groups = [self.groups[j] for j in which]
-        some.prior_means = [self.prior_means[j] for j in which]
+        some.prior_means = tuple(self.prior_means[j] for j in which)
         return some
 
     def features(self, X: Array) -> Array:

@@ -15,8 +15,8 @@ FLU = HEAD.format(12) + 'name = "flu-ode"\noptions = { days = 100 }\n[prior]\nsa
 SCENARIOS = {
     "town": HEAD.format(1) + 'name = "flu-abm"\noptions = { persons = 1500, days = 60 }\n',
     "sensors": HEAD.format(1) + 'name = "weather-live"\noptions = { sensors = 60 }\n',
-    "agents": HEAD.format(1)
-    + 'name = "mesa"\n[environment.options]\nmodel = "mesa.examples.basic.virus_on_network.model:VirusOnNetwork"\n'
+    "agents": HEAD.format(1) + 'name = "mesa"\n[environment.options]\n'
+    'model = "mesa.examples.basic.virus_on_network.model:VirusOnNetwork"\n'
     'policy = { virus_spread_chance = [0, 1] }\noutcomes = { infected = "Infected" }\nsteps = 5\n',
 }
 LOOKS = [("light", 400), ("dark", 1400), ("light", 1400), ("dark", 400)]
