@@ -94,11 +94,11 @@ def suite() -> str:
         "Of `benchmarks/suite/results.csv`, a line a problem, agent and trial. "
         "[The problems, and how trials are run](../agents.md#a-suite-of-problems-with-groups); "
         "[how to add your agent](../researchers.md#your-agent-on-the-suite). Less is better everywhere; "
-        "differences are of the logarithm to base 10, so -0.3 is half the regret.",
+        "regret is a multiple of `auto`'s, the geometric mean over problems with its 95 % interval.",
     ]
     for title, problems in (("Choosing problems", CHOOSING), ("Judging problems", JUDGING)):
         frame = analyse.table(ROOT / "nowhere", problems, published=analyse.PUBLISHED)
-        told = "Nothing is published yet." if frame.empty else analyse.report(frame, "d-gpucb")
+        told = "Nothing is published yet." if frame.empty else analyse.report(frame, "auto")
         parts += [f"## {title}", told]
     return "\n\n".join(parts) + "\n"
 
