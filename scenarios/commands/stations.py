@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import json
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,33 +113,38 @@ def stations(
         from scenarios.figures.drawing import save
         from scenarios.figures.import_map import import_map
 
-        for path in save(import_map(found, report), out):
+        with _stage("drawing the map", quiet):
+            paths = save(import_map(found, report), out)
+        for path in paths:
             say(path)
 
 
-def _fetch(url: str, file: Path, force: bool, quiet: bool) -> None:
-    from scenarios.commands.fetching import fetch
+@contextmanager
+def _stage(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show that something goes on; the context's value adds how far it is."""
     from scenarios.running.progress import choose
 
     progress = choose(quiet)
     try:
-        with progress.stage(f"fetching {file}"):
-            size = fetch(url, file, force=force)
+        with progress.stage(what) as seen:
+            yield seen
     finally:
         progress.stop()
+
+
+def _fetch(url: str, file: Path, force: bool, quiet: bool) -> None:
+    from scenarios.commands.fetching import fetch
+
+    with _stage(f"fetching {file}", quiet):
+        size = fetch(url, file, force=force)
     tell(f"wrote {file}, {size} bytes")
 
 
 def _choice(stations: Stations, folds: int, learn_noise: bool, jobs: int, quiet: bool) -> KernelChoice:
     from scenarios.questions.kernel_choice import choose_kernel
-    from scenarios.running.progress import choose
 
-    progress = choose(quiet)
-    try:
-        with progress.stage("comparing kernels") as seen:
-            return choose_kernel(stations, folds=folds, learn_noise=learn_noise, jobs=jobs, seen=seen)
-    finally:
-        progress.stop()
+    with _stage("comparing kernels", quiet) as seen:
+        return choose_kernel(stations, folds=folds, learn_noise=learn_noise, jobs=jobs, seen=seen)
 
 
 def _print_choice(choice: KernelChoice) -> None:

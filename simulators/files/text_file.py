@@ -85,6 +85,14 @@ def lines(
         raise ValueError(f"{path}: row 1: the file is empty")
 
 
+def beginning(path: str | os.PathLike[str], encoding: str | None = None, size: int = 2**16) -> str:
+    """The first characters of a text file, however long its first line is; errors as of `lines`."""
+    with _one_line(path, lambda: 1):
+        chosen = encoding_of(path) if encoding is None else encoding
+        with _unpacked(path) as unpacked, io.TextIOWrapper(cast("Any", unpacked), encoding=chosen) as text:
+            return text.read(size).removeprefix("\ufeff")
+
+
 def content(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     """All bytes of a file, plain or gzip; a workbook, which is a zip, as it is.
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simulators.arrays import Mask
-from simulators.files.text_file import lines
+from simulators.files.text_file import beginning, lines
 
 JSON_LINE = 2**26
 """Characters of a line of JSON: an answer of a service is one, and 5,000 stations are some million."""
@@ -25,8 +25,7 @@ DEEPEST = 5
 
 def looks_like_json(path: str | os.PathLike[str], encoding: str | None = None) -> bool:
     """Whether a text begins with a JSON object or list."""
-    first = next((line for line in lines(path, encoding, JSON_LINE) if line.strip()), "").lstrip()
-    return first.startswith(("{", "["))
+    return beginning(path, encoding).lstrip().startswith(("{", "["))
 
 
 def read_records(
