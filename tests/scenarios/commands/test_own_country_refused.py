@@ -30,6 +30,7 @@ def replaced(old, new):
     return change
 
 
+UNKNOWN = replaced("budget_doses =", "reciprocity = 'mended'\nbudget_doses =")
 B, G, P = BOTH, BOTH[:1], BOTH[1:]
 BAD = [
     (B, "contacts.csv", last_row_left_out, "contacts.csv: is not square: 4 rows and 5 columns"),
@@ -44,7 +45,7 @@ BAD = [
     (B, "*", replaced("budget_doses = 5_000_000", "budget = 1.01"), "budget=1.01 must be at most 1"),
     (B, "*", replaced("5_000_000", "-1"), "budget_doses=-1 must be a finite number >= 0"),
     (B, "*", replaced('"contacts.csv"', '"none.csv"'), "none.csv: No such file"),
-    (B, "*", replaced("efficacy", "reciprocity = 'mended'\nefficacy"), "reciprocity='mended' must be one"),
+    (B, "*", UNKNOWN, "reciprocity='mended' must be one"),
     (G, "observed.csv", lambda text: rates(0.99), "0.99 of the persons fell ill, which no r0 gives"),
     (G, "observed.csv", lambda text: rates(0.0001), "which no r0 gives"),
     (G, "observed.csv", lambda text: rates(27.3), "group '0-4' is 27.3; accepted: a share"),
