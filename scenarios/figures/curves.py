@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import NDArray
 
 from policyloop.messages import unknown_name
@@ -25,6 +27,11 @@ AXES = {"days": "day", "hours": "hour", "weeks": "week", "months": "month", "yea
 """Entries of an info that say where the points of its curves stand, and how that axis is called."""
 MOST = 4
 """Figures that are drawn where no entry is named, and panels of one that are no groups."""
+KEPT = "\N{NO-BREAK SPACE}"
+LINE = 54
+"""Characters of a panel's title in a line."""
+LARGE = 1e4
+"""From here on numbers on an axis have their thousands parted."""
 SAME = 1e-9
 """How far a policy may differ from today's, and be it."""
 COLOURS = (
@@ -154,6 +161,8 @@ def _figure(study: Study, rounds: list[Shown], name: str) -> Figure:
         axes.set_xlabel(axis)
     unit = (facts.info_units or {}).get(name.rpartition(": ")[2], "")
     words = name.replace("_", " ")
+    if max(axes.get_ylim()[1] for axes in panels[0]) >= LARGE:
+        panels[0, 0].yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))  # not 1e6 in a corner
     panels[0, 0].set_ylabel(for_figure(f"{words}, {unit}" if unit else words))
     handles, labels = panels[0, 0].get_legend_handles_labels()
     if len(handles) > 1:
@@ -170,10 +179,16 @@ def _axis(info: Mapping[str, Any], length: int) -> tuple[str, Array]:
 
 
 def _policy(study: Study, one: StoredRound) -> str:
-    """A policy and what it is worth, in a line."""
+    """A policy and what it is worth, in lines that a panel has room for."""
     facts = study.environment
-    entries = ", ".join(f"{label} {shown(entry)}" for label, entry in facts.titled(one.policy).items())
+    named = [f"{label} {shown(entry)}" for label, entry in facts.titled(one.policy).items()]
+    entries = ", ".join(for_figure(entry).replace(" ", KEPT) for entry in named)
     value = one.objective if one.expected is None else one.expected
     worth = f"{significant(value)} {facts.objective_unit}".rstrip()
-    text = entries if len(entries) <= 60 else f"{entries[:57]}..."
-    return for_figure(f"{text}\n{worth}")
+    lines = textwrap.wrap(entries, LINE, max_lines=2, placeholder=" ..")
+    return "\n".join(
+        [
+            *(line.replace(KEPT, " ") for line in lines),
+            *textwrap.wrap(for_figure(worth), LINE, max_lines=1, placeholder=" .."),
+        ]
+    )

@@ -54,7 +54,7 @@ def regret_figure(
     unit = for_figure(study.environment.objective_unit)
     kind = "Average" if average else "Cumulative"
     axes.set_xlabel("round")
-    axes.set_ylabel(f"{kind.lower()} {measure} ({unit})")
+    axes.set_ylabel(f"{kind.lower()} {measure}" + (f" ({unit})" if unit else ""))
     band = f"mean and 95 % band over {trials} trials" if trials > 1 else "one trial"
     if 1 < trials < FEWEST:
         band = f"mean over {trials} trials, too few for a band"
