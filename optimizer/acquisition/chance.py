@@ -26,7 +26,8 @@ class LimitChance(Feasibility):
     """
 
     def __init__(self, model: Any, limits: OutcomeLimits) -> None:
-        self.model, self.limits = model, limits
+        self.model: Any = model
+        self.limits: OutcomeLimits = limits
 
     def log(self, policies: Policies) -> Array:
         """Logarithm of the probability at policies, (n,)."""

@@ -74,7 +74,7 @@ class GaussianProcess:
         least_noise: float = LEAST_NOISE,
     ) -> None:
         self.kernel = kernel
-        self.noise_variance = float(as_variances(noise_variance, ()))
+        self.noise_variance: float = float(as_variances(noise_variance, ()))
         self.prior_mean = prior_mean
         self._least_noise = least_noise
         self.X = np.empty((0, 0))
