@@ -12,7 +12,7 @@ import typer
 
 from policyloop.messages import on_one_line
 from scenarios.commands.check import options_of
-from scenarios.commands.console import Debug, Force, Jobs, Quiet, console, say
+from scenarios.commands.console import Debug, Force, Jobs, Quiet, console, say, tell
 from scenarios.errors import UserError
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def stations(
         typer.Option("--option", metavar="KEY=VALUE", help="Another, such as quality=off; repeatable."),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="NAME", help="Draw NAME.png and NAME.svg.")] = None,
+    fetch: Annotated[
+        str | None, typer.Option(metavar="URL", help="Fetch this into FILE first: an answer of a service.")
+    ] = None,
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Which kernel predicts them best, by cross-validation.")
     ] = False,
@@ -67,6 +70,9 @@ def stations(
       policyloop stations weather_14.json.gz --country US --out map
 
       policyloop stations my.csv --kernels
+
+      policyloop stations metar.json
+        --fetch "https://aviationweather.gov/api/data/metar?bbox=25,-125,50,-65&format=json"
     """
     from simulators.stations import read_stations
 
@@ -84,6 +90,8 @@ def stations(
         for path in (out.with_name(f"{out.name}.{kind}") for kind in ("png", "svg")):
             if path.exists():
                 raise UserError(f"command line: --out = {out}: {path} exists; --force replaces it")
+    if fetch is not None:
+        _fetch(fetch, file, force, quiet)
     try:
         found, report = read_stations(file, **given)
     except (ValueError, TypeError) as error:
@@ -105,6 +113,19 @@ def stations(
 
         for path in save(import_map(found, report), out):
             say(path)
+
+
+def _fetch(url: str, file: Path, force: bool, quiet: bool) -> None:
+    from scenarios.commands.fetching import fetch
+    from scenarios.running.progress import choose
+
+    progress = choose(quiet)
+    try:
+        with progress.stage(f"fetching {file}"):
+            size = fetch(url, file, force=force)
+    finally:
+        progress.stop()
+    tell(f"wrote {file}, {size} bytes")
 
 
 def _choice(stations: Stations, folds: int, learn_noise: bool, jobs: int, quiet: bool) -> KernelChoice:

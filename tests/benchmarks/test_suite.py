@@ -185,6 +185,21 @@ def test_the_clustered_difference_is_paired_by_trial():
     assert count == 12 and rank["a"] == 2 and rank["b"] == 1
 
 
+def test_the_report_tells_multiples_ranks_and_times_of_the_reference():
+    frame = frame_of(-0.3).assign(tried=-1.0, cumulative=lambda rows: 1.0 + 0.5 * (rows["agent"] == "b"))
+    frame["seconds_a_round"] = np.where(frame["agent"] == "b", 3.0, 1.5)
+    rows = [line for line in analyse.report(frame, "a").splitlines() if line.startswith("| ")]
+    assert rows[1] == "| a | 12 | 1 | 1 | 1 | 2.00 | 1.00 | 1.500 | 1.00 |"
+    other = "| b | 12 | 0.501 [0.501, 0.501] | 1 [1, 1] | 3.16 [3.16, 3.16] | 1.00 | 2.00 | 3.000 | 2.00 |"
+    assert rows[2] == other
+
+
+def test_a_multiple_takes_the_wider_interval():
+    by_problem = {p: np.full(4, level) for p, level in zip("abc", (0.0, 0.3, 0.6), strict=True)}
+    mean, ends = 10**0.3, 10 ** (0.3 + np.array([-1, 1]) * 4.302653 * 0.3 / np.sqrt(3))  # t(2): wider
+    assert analyse.multiple(by_problem) == f"{mean:.3g} [{ends[0]:.3g}, {ends[1]:.3g}]"
+
+
 def test_the_clustered_interval_is_wide_where_problems_disagree():
     rng = np.random.default_rng(1)
     by_problem = {p: rng.normal(0, 1) + rng.normal(0, 0.01, 5) for p in "abcdefgh"}
