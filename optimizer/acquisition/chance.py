@@ -27,7 +27,8 @@ class LimitChance(Feasibility):
     """
 
     def __init__(self, model: Any, limits: OutcomeLimits) -> None:
-        self.model, self.limits = model, limits
+        self.model: Any = model
+        self.limits: OutcomeLimits = limits
         self._model, self._told = model, limits
         which = np.flatnonzero(limits.A.any(axis=0)).tolist()
         if limits.independent and len(which) < limits.groups and isinstance(model, DecomposedGP):

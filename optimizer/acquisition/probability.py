@@ -35,7 +35,7 @@ class ProbabilityOfImprovement(ScoredAcquisition):
     """
 
     def __init__(self, incumbent: float, margin: float = 0.0) -> None:
-        self.target = incumbent + margin
+        self.target: float = incumbent + margin
 
     @classmethod
     def of(cls, search: Search) -> Self:

@@ -35,8 +35,8 @@ class UCB(ScoredAcquisition):
     """
 
     def __init__(self, beta: float) -> None:
-        self.root = float(np.sqrt(beta))
-        self.level = float(ndtr(self.root))
+        self.root: float = float(np.sqrt(beta))
+        self.level: float = float(ndtr(self.root))
 
     @classmethod
     def of(cls, search: Search) -> Self:

@@ -93,9 +93,9 @@ class Belief:
         self.space = space
         self.composition = composition
         self.settings = settings
-        self.design_size = max(5, 2 * space.d)
+        self.design_size: int = max(5, 2 * space.d)
         none: Policies = np.empty(0, dtype=np.int64) if space.finite else np.empty((0, space.d))
-        self.history = History(none, composition.groups)
+        self.history: History = History(none, composition.groups)
         self.prior: Prior | None = None
         self.model: Model | CandidateMixture | None = None
         self.draws: CandidateDraws | None = None
@@ -103,7 +103,7 @@ class Belief:
         self._groups = tuple(groups)  # whose prior is composed
         self._groups_noise = np.empty(0)
         prior = settings.prior
-        self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
+        self.own: OwnRounds | None = OwnRounds(settings.family, settings.seed) if prior is None else None
         self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
         self.surprises: list[Surprise] = []

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from optimizer.acquisition.acquisition import Acquisition
 from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
 from optimizer.acquisition.chance import LimitChance
+from optimizer.acquisition.exploration import Exploration
 from optimizer.acquisition.names import acquisition_of
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
@@ -94,7 +96,7 @@ class GPAgent(Agent):
         self.settings = settings
         self._ranges, self._composed = settings.outcome_range, composition
         self.feedback = feedback
-        self.acquisition = acquisition_of(settings.acquisition or acquisition)
+        self.acquisition: type[Acquisition] = acquisition_of(settings.acquisition or acquisition)
         groups: Sequence[Composition] = ()
         inside_beta = 1
         self._limits, self._certainty = settings.limits, settings.limit_probability
@@ -110,9 +112,13 @@ class GPAgent(Agent):
         elif isinstance(composition, GeneralComposition) or settings.objectives:
             inside_beta = composition.groups
         self.composition: BaseComposition = composition
-        self.trade_off = TradeOff.of(settings, composition, feedback) if settings.objectives else None
-        self.exploration = settings.schedule(space, inside_beta)
-        self.belief = Belief(space, composition, settings, groups=groups, drawing=self.acquisition.random)
+        self.trade_off: TradeOff | None = (
+            TradeOff.of(settings, composition, feedback) if settings.objectives else None
+        )
+        self.exploration: Exploration = settings.schedule(space, inside_beta)
+        self.belief: Belief = Belief(
+            space, composition, settings, groups=groups, drawing=self.acquisition.random
+        )
         self.spending = settings.spending(space, feedback == "decomposed")
         self._timed, self._said = settings.context, False
         self._now: float | None = float("nan") if settings.context else None

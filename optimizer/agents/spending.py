@@ -50,7 +50,10 @@ class Spending:
     def __init__(self, costs: Costs, budget: float | None, parts: bool, space: SearchSpace) -> None:
         if budget is not None and not isinstance(space, FiniteSpace):
             raise ValueError(f"a budget of {budget:g} a batch needs candidates, and not a space of ranges")
-        self.costs, self.budget, self.parts, self.space = costs, budget, parts, space
+        self.costs: Costs = costs
+        self.budget: float | None = budget
+        self.parts: bool = parts
+        self.space: SearchSpace = space
         self._least: Array | None = None
 
     def of(self, policies: Policies) -> Array:

@@ -78,7 +78,7 @@ class GaussianProcess:
         kept: KeptNoise | None = None,
     ) -> None:
         self.kernel = kernel
-        self.noise_variance = float(as_variances(noise_variance, ()))
+        self.noise_variance: float = float(as_variances(noise_variance, ()))
         self.prior_mean = prior_mean
         self._least_noise = least_noise
         self._kept, self._noise = kept, np.empty(0)

@@ -74,8 +74,8 @@ class ProcessMixture:
     ) -> None:
         self.kernels = list(kernels)
         S = len(self.kernels)
-        self.noise_variances = as_variances(noise_variances, (S,))
-        self.weights = np.broadcast_to(np.asarray(weights, dtype=float), (S,))
+        self.noise_variances: Array = as_variances(noise_variances, (S,))
+        self.weights: Array = np.broadcast_to(np.asarray(weights, dtype=float), (S,))
         self.X = np.empty((0, 0))
         self._kept, self._y = kept, np.empty(0)
         self._noise = np.empty((S, 0))

@@ -170,7 +170,7 @@ class Family:
         if name == ON_GRAPH and graph is None:
             raise ValueError(f"the kernel family {name!r} needs a graph")
         self.name = name
-        self.laplacian = GraphLaplacian.of(graph) if name == ON_GRAPH else None
+        self.laplacian: GraphLaplacian | None = GraphLaplacian.of(graph) if name == ON_GRAPH else None
         self.time = time
         self._brought = _registered.get(name)
 

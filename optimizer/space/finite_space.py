@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
 from scipy.stats import qmc
 
-from optimizer.arrays import Array, Policies
+from optimizer.arrays import Array, Policies, Rows
 from optimizer.space.local_search import Value, ValueAndGradient, highest
 from optimizer.space.polytope import check_sides, stack_rows, within
 from optimizer.space.search_space import SearchSpace
@@ -33,12 +33,13 @@ class FiniteSpace(SearchSpace, kind="finite"):
     finite = True
 
     def _limit(self, candidates: ArrayLike | None) -> None:
-        self.candidates = np.ascontiguousarray(candidates, dtype=np.float64)
+        self.candidates: Array = np.ascontiguousarray(candidates, dtype=np.float64)
         if self.candidates.ndim != 2 or not self.candidates.size:
             raise ValueError(f"candidates must be an (n, d) array, got shape {self.candidates.shape}")
-        self.size, self.d = self.candidates.shape
+        self.size: int = self.candidates.shape[0]
+        self.d: int = self.candidates.shape[1]
         self.feasible = _meets(self.candidates, self.bounds, self.constraints)
-        self.rows = np.flatnonzero(self.feasible)
+        self.rows: Rows = np.flatnonzero(self.feasible)
         if not len(self.rows):
             raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")
         self.lower = self.candidates[self.rows].min(axis=0)
