@@ -26,7 +26,6 @@ from .feedback import observation as observation
 from .feedback import search_space as search_space
 from .loop import Loop as Loop
 from .loop import Parted as Parted
-from .loop import moment as moment
 from .optimum import Optimum as Optimum
 from .optimum import find_optimum as find_optimum
 from .optimum import find_worst as find_worst
@@ -40,6 +39,7 @@ from .reframed import Reweighing as Reweighing
 from .reframed import outcome_limits as outcome_limits
 from .replication import Replication as Replication
 from .round import Round as Round
+from .round import moment as moment
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence
 from .steps import OneByOne as OneByOne

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bridges.feedback import composition, current_policy, search_space
+from bridges.kept_noise import kept_noise
 from bridges.reframed import outcome_limits, several
 from optimizer.acquisition.names import acquisition_names, register_acquisition
 from optimizer.agents import names
@@ -58,6 +59,7 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
     meant = AgentSettings(
         current=current_policy(environment),
         context=environment.lives,
+        kept_noise=kept_noise(environment, _feedback(name)),
         outcome_range=ranges,
         limits=outcome_limits(environment),
         objectives=[composition(one) for one in several(environment)],
@@ -132,10 +134,8 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
         None where it is given none, because it has no model that begins with one. An agent that others bring
         can be given one where it accepts a `prior`; to see what it is told, it is made.
     """
-    if name in names.GP_AGENTS:
-        return names.GP_AGENTS[name][0]
-    if name == names.MUTUAL_INFORMATION:
-        return "decomposed"
+    if (feedback := _feedback(name)) is not None:
+        return feedback
     try:
         _know(name)
         if name not in brought_names() or not accepts(name, "prior"):
@@ -143,6 +143,13 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
         return make_agent(name, environment, **settings).feedback
     except Exception:  # whoever makes it in earnest says why: it may only do with a prior
         return "decomposed"
+
+
+def _feedback(name: str) -> Feedback | None:
+    """What an agent of our own with a model is told; None of all others."""
+    if name == names.MUTUAL_INFORMATION:
+        return "decomposed"
+    return names.GP_AGENTS[name][0] if name in names.GP_AGENTS else None
 
 
 def _know(name: str) -> None:

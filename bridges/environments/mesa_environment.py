@@ -1,18 +1,13 @@
 """Any Mesa model as an environment, without a change to the model."""
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import mesa
-
 from bridges.environments.declared import DeclaredEnvironment, function
 from bridges.environments.levers import Entry, Policy
-from simulators.contract.environment import SeedIgnored, SimulationError
+from bridges.environments.mesa_run import MesaRun, Reporter
 from simulators.contract.validation import table, whole
-
-Reporter = str | Callable[[Any], Any]
 
 
 class MesaEnvironment(DeclaredEnvironment):
@@ -72,44 +67,25 @@ class MesaEnvironment(DeclaredEnvironment):
             raise ValueError(f"outcomes={outcomes!r} must be a table {{group: reporter}}")
         super().__init__(policy, list(outcomes), **declared)
         self._model = function(model, "model")
-        self._reporters = {group: _reporter(group, given) for group, given in outcomes.items()}
+        self.reporters = {group: _reporter(group, given) for group, given in outcomes.items()}
         self.steps = whole("steps", steps)
         self.fixed = table("fixed", fixed, "{parameter: value}")
         self._seed = _seed_parameter(self._model, self.levers.labels, self.fixed)
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> dict[str, Any]:
         """Make a model, run it and read its reporters."""
-        model = self._model(**self.fixed, **policy, **{self._seed: seed})
+        run = self.run(policy, seed)
         try:
-            _watch_seed(model, seed)
-            before: dict[str, int] | None = None
-            for _ in range(self.steps):
-                if not model.running:
-                    break
-                before = _rows(model)
-                model.step()
-            return {group: _read(model, reporter, before) for group, reporter in self._reporters.items()}
+            while not run.over:
+                run.step()
+            return run.outcomes()
         finally:
-            # Mesa 3.3 remembers every model by its agents' numbers, for ever: all of them would stay.
-            getattr(mesa.Agent, "_ids", {}).pop(model, None)
+            run.close()
 
-
-def _watch_seed(model: Any, seed: int) -> None:
-    """Warn of a model that was given a seed and runs with another one."""
-    used = getattr(model, "_seed", None)
-    if isinstance(used, int) and used != seed:
-        warnings.warn(
-            f"{type(model).__name__} was given a seed, and runs with {used} in place of it: its __init__ "
-            "must call super().__init__(seed=seed)",
-            SeedIgnored,
-            stacklevel=2,
-        )
-
-
-def _rows(model: Any) -> dict[str, int]:
-    """How often each model reporter has been collected."""
-    collected = getattr(getattr(model, "datacollector", None), "model_vars", {})
-    return {name: len(rows) for name, rows in collected.items()}
+    def run(self, policy: Mapping[str, Entry], seed: int) -> MesaRun:
+        """A model at its beginning; `policy` are its entries by label, as `simulate` gets them."""
+        model = self._model(**self.fixed, **policy, **{self._seed: seed})
+        return MesaRun(model, seed, self.steps, self.reporters)
 
 
 def _seed_parameter(model: Callable[..., Any], labels: tuple[str, ...], fixed: Mapping[str, Any]) -> str:
@@ -141,22 +117,3 @@ def _reporter(group: str, given: Reporter) -> Reporter:
     if isinstance(given, str) and ":" not in given:
         return given
     return function(given, f"outcomes[{group!r}]", "model")
-
-
-def _read(model: Any, reporter: Reporter, before: Mapping[str, int] | None) -> Any:
-    """What a reporter says of a model; `before` counts what had been collected before its last step."""
-    if not isinstance(reporter, str):
-        return reporter(model)
-    collector = getattr(model, "datacollector", None)
-    rows = getattr(collector, "model_vars", {}).get(reporter)
-    if rows:
-        if before is not None and before.get(reporter) == len(rows):
-            raise SimulationError(
-                f"the reporter {reporter!r} was not collected in the last step, {model.steps}, but earlier; "
-                "accepted: one that is, or a function of the model"
-            )
-        return rows[-1]
-    if hasattr(model, reporter):
-        return getattr(model, reporter)
-    known = ", ".join(getattr(collector, "model_vars", {})) or "none"
-    raise SimulationError(f"the model has no reporter and no attribute {reporter!r}; its reporters: {known}")

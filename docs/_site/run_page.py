@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# (\S+\.\w+)\n")
-IMAGE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
+IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
+"""What is said of an image, and its path from the page."""
 
 
 class Block(NamedTuple):
@@ -36,7 +37,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 def images(text: str) -> list[str]:
     """The images that a page shows, by their paths from the page."""
-    return IMAGE.findall(text)
+    return [path for _, path in IMAGE.findall(text)]
 
 
 def run(page: Path, folder: Path) -> None:

@@ -13,6 +13,7 @@ from optimizer.acquisition.feasibility import Feasibility
 from optimizer.arrays import Array, Policies
 from optimizer.composition.objective import GroupSlopes
 from optimizer.composition.outcome_limits import OutcomeLimits
+from optimizer.posterior.decomposed_gp import DecomposedGP
 
 
 class LimitChance(Feasibility):
@@ -27,15 +28,20 @@ class LimitChance(Feasibility):
 
     def __init__(self, model: Any, limits: OutcomeLimits) -> None:
         self.model, self.limits = model, limits
+        self._model, self._told = model, limits
+        which = np.flatnonzero(limits.A.any(axis=0)).tolist()
+        if limits.independent and len(which) < limits.groups and isinstance(model, DecomposedGP):
+            # Variances are what a prediction costs, and those of other groups say nothing of the limits.
+            self._model, self._told = model.of_groups(which), limits.of_groups(which)
 
     def log(self, policies: Policies) -> Array:
         """Logarithm of the probability at policies, (n,)."""
-        return self.limits.chance(*self.model.predict_groups(policies)).log
+        return self._told.chance(*self._model.predict_groups(policies)).log
 
     def log_with_gradient(self, X: Array) -> tuple[Array, Array]:
         """The same at policies (n, d) of a bounded space, and its gradient (n, d)."""
-        groups = self.model.predict_groups_with_gradients(X)
-        chance = self.limits.chance(groups.means, groups.variances)
+        groups = self._model.predict_groups_with_gradients(X)
+        chance = self._told.chance(groups.means, groups.variances)
         slopes = GroupSlopes(chance.in_means, chance.in_variances, np.zeros_like(X))
         return chance.log, groups.chain(slopes)
 

@@ -29,6 +29,7 @@ from optimizer.posterior.candidate_mixture import CandidateMixture
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.inputs import as_variances, prior_mean_at, stated_or_own
+from optimizer.posterior.kept_noise import KeptNoise
 from optimizer.posterior.listed import ListedPosterior, means_of_rows
 from optimizer.prior.learned import Learned
 from optimizer.prior.mixture import PriorMixture
@@ -334,7 +335,7 @@ class Belief:
         parts = prior.kernels, prior.noise_variances, self.composition, prior.means
         space, rows = self.space, self._candidates
         if rows is None:
-            self.model = DecomposedGP(*parts, embed=self._embed())
+            self.model = DecomposedGP(*parts, embed=self._embed(), kept=self._kept)
             return
         features, storage = self.features(rows, None), self.settings.storage
         if isinstance(space, MixedSpace):
@@ -355,7 +356,7 @@ class Belief:
         parts = prior.groups, self.composition, prior.means
         rows = None if self._drawing else self._candidates
         if rows is None:
-            self.model = DecomposedGP.of_mixtures(*parts, embed=self._embed())
+            self.model = DecomposedGP.of_mixtures(*parts, embed=self._embed(), kept=self._kept)
             return
         mixture = CandidateMixture(*parts, features=self.features(rows, None))
         space = self.space
@@ -369,6 +370,11 @@ class Belief:
         if isinstance(self.space, FiniteSpace):
             return np.arange(self.space.size)
         return self.space.listed if isinstance(self.space, MixedSpace) else None
+
+    @property
+    def _kept(self) -> Sequence[KeptNoise] | None:
+        """What of the noise stays with its policy, a group; time has to be the last feature."""
+        return self.settings.kept_noise if self.settings.context and not self._groups else None
 
     def _embed(self) -> Callable[[Policies], Array] | None:
         """What makes features of policies, where kernels see more than the policies themselves."""

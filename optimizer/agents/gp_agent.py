@@ -21,7 +21,9 @@ from optimizer.acquisition.chance import LimitChance
 from optimizer.acquisition.names import acquisition_of
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
+from optimizer.agents.aggregate import composed_of
 from optimizer.agents.belief import Belief, hallucinate
+from optimizer.agents.design import first_policies
 from optimizer.agents.history import Told
 from optimizer.agents.recommending import objective_interval, recommended
 from optimizer.agents.settings import AgentSettings
@@ -164,7 +166,9 @@ class GPAgent(Agent):
         t = self.rounds + len(waiting)
         # Before there is a prior (the input of Algorithm 2), a Sobol design, the same for all agents.
         if self.belief.model is None:
-            return self._design(t, n, waiting)
+            spending = self.settings.spending(self.space, parts=False)
+            heard = [*self.belief.history.policies, *waiting]
+            return first_policies(self.space, self.seed, t, n, heard, spending)
         # Line 3: the posterior of every group, whose mu_{j,t-1} and sigma^2_{j,t-1} the search asks for.
         model = self.belief.at(self._now)
         self._say_if_known(model)
@@ -254,21 +258,6 @@ class GPAgent(Agent):
     def recall(self, learned: Learned) -> None:
         """See `Agent.recall`."""
         self.belief.recall(learned)
-
-    def _design(self, t: int, n: int, waiting: list[Any]) -> Policies:
-        """The n policies of a Sobol design from the t-th on, or before, that are not told and not waiting."""
-        design = self.space.sobol(2 * (t + n), self.seed)
-        known = [*self.belief.history.policies, *waiting]
-        new = [
-            one
-            for one in [*design[t : t + n], *design[:t], *design[t + n :]]
-            if not any(np.array_equal(one, other) for other in known)
-        ]
-        order = np.asarray([*new, *design[t : t + n]])
-        spending = self.settings.spending(self.space, parts=False)
-        if spending is None or spending.budget is None:
-            return order[:n]
-        return spending.afforded(np.concatenate([order, self.space.sobol(len(spending.least), self.seed)]), n)
 
     def _say_if_known(self, model: Any) -> None:
         """Say once that there is nothing left to learn: all candidates were tried, and are known exactly."""
@@ -406,24 +395,3 @@ class GPAgent(Agent):
             best_observed_value=value,
             **groups,
         )
-
-
-def composed_of(name: str, composition: BaseComposition, settings: AgentSettings) -> list[Composition]:
-    """What an agent with aggregate feedback composes its prior of: the objective, then the limits' values.
-
-    ValueError where one of them is not linear, so that no prior of the groups composes it.
-    """
-    limits = settings.limits
-    if limits is None:
-        if settings.kernel == "composed" and isinstance(composition, Composition):
-            return [composition]
-        raise ValueError(f"{name} needs a prior of the composed values: no general g composes one")
-    constant = isinstance(composition, Composition) and composition.constant_weights is not None
-    if any(limits.functions) or not constant:
-        raise ValueError(
-            f"{name} cannot compose the prior of its limits: that takes linear limits, and a linear "
-            "objective of weights that all policies share; let it learn from its own rounds "
-            "(prior.samples = 0)"
-        )
-    assert isinstance(composition, Composition)
-    return [composition, *(Composition(limits.groups, weights=row) for row in limits.A)]

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
-from optimizer.agents.spending import Costs, Spending
-from optimizer.arrays import Array, Rows
+from optimizer.agents.spending import Block, Costs, Spending
+from optimizer.arrays import Array
 from optimizer.composition.linear import BaseComposition
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import PropagationName
+from optimizer.posterior.kept_noise import KeptNoise
 from optimizer.posterior.solved_rows import RowStorage
 from optimizer.prior.prior import Prior
 from optimizer.space.search_space import SearchSpace
@@ -52,6 +53,10 @@ class AgentSettings:
         Today's practice, for the agent "current".
     context : bool, default False
         Whether `ask` and `tell` come with a context, such as the time, which kernels see as a feature.
+    kept_noise : sequence of KeptNoise, optional
+        Of what is modelled, a group or the composed value: which part of the noise stays with its policy for
+        a while, as a sensor's drift does, so that repeated observations do not average it out. Needs
+        `context`.
     outcome_range : ndarray of shape (J, 2), optional
         What no group's outcome lies below or above: credible intervals end there. Infinite for no limit.
     limits : OutcomeLimits, optional
@@ -92,12 +97,13 @@ class AgentSettings:
     seed: int = 0
     current: Any = None
     context: bool = False
+    kept_noise: Sequence[KeptNoise] | None = None
     outcome_range: Array | None = None
     limits: OutcomeLimits | None = None
     limit_probability: float = 0.95
     objectives: Sequence[BaseComposition] = ()
     within: SearchSpace | None = None
-    blocks: Sequence[tuple[Rows, float]] | None = None
+    blocks: Sequence[Block] | None = None
     query_costs: Costs | None = None
     query_budget: float | None = None
     observe: Literal["chosen", "all"] = "chosen"

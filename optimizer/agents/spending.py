@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from optimizer.arrays import Array, Policies
+from optimizer.arrays import Array, Policies, Rows
 from optimizer.composition.propagation import Sampled
 from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.search_space import SearchSpace
 
 Costs = Callable[[Policies], ArrayLike]
-Block = tuple[Sequence[int], float]
+Block = tuple[Sequence[int] | Rows, float]
 """Groups that are observed together, and what that costs."""
 
 LEAST = 1e-300
@@ -176,7 +176,7 @@ def subsets(J: int) -> list[list[int]]:
 
 
 def most_telling(
-    model: Any, policy: Any, noise_variances: Array, blocks: Sequence[tuple[Any, float]]
+    model: Any, policy: Any, noise_variances: Array, blocks: Sequence[Block]
 ) -> tuple[list[int], float]:
     """The block of groups whose observation at a policy tells most of the objective for its cost, and that.
 

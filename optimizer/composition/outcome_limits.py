@@ -95,6 +95,10 @@ class OutcomeLimits:
         rows = np.eye(K, K + objectives, k=objectives)
         return OutcomeLimits(rows, self.low, self.high, names=self.names)
 
+    def of_groups(self, which: Sequence[int]) -> "OutcomeLimits":
+        """The same linear limits for whoever is told of these groups alone: all that are limited."""
+        return OutcomeLimits(self.A[:, which], self.low, self.high, names=self.names)
+
     def __len__(self) -> int:
         """K."""
         return len(self.low)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import json
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +14,7 @@ import typer
 
 from policyloop.messages import on_one_line
 from scenarios.commands.check import options_of
-from scenarios.commands.console import Debug, Force, Jobs, Quiet, console, say
+from scenarios.commands.console import Debug, Force, Jobs, Quiet, console, say, tell
 from scenarios.errors import UserError
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ def stations(
         typer.Option("--option", metavar="KEY=VALUE", help="Another, such as quality=off; repeatable."),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="NAME", help="Draw NAME.png and NAME.svg.")] = None,
+    fetch: Annotated[
+        str | None, typer.Option(metavar="URL", help="Fetch this into FILE first: an answer of a service.")
+    ] = None,
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Which kernel predicts them best, by cross-validation.")
     ] = False,
@@ -67,6 +72,9 @@ def stations(
       policyloop stations weather_14.json.gz --country US --out map
 
       policyloop stations my.csv --kernels
+
+      policyloop stations metar.json
+        --fetch "https://aviationweather.gov/api/data/metar?bbox=25,-125,50,-65&format=json"
     """
     from simulators.stations import read_stations
 
@@ -84,6 +92,8 @@ def stations(
         for path in (out.with_name(f"{out.name}.{kind}") for kind in ("png", "svg")):
             if path.exists():
                 raise UserError(f"command line: --out = {out}: {path} exists; --force replaces it")
+    if fetch is not None:
+        _fetch(fetch, file, force, quiet)
     try:
         found, report = read_stations(file, **given)
     except (ValueError, TypeError) as error:
@@ -103,20 +113,38 @@ def stations(
         from scenarios.figures.drawing import save
         from scenarios.figures.import_map import import_map
 
-        for path in save(import_map(found, report), out):
+        with _stage("drawing the map", quiet):
+            paths = save(import_map(found, report), out)
+        for path in paths:
             say(path)
 
 
-def _choice(stations: Stations, folds: int, learn_noise: bool, jobs: int, quiet: bool) -> KernelChoice:
-    from scenarios.questions.kernel_choice import choose_kernel
+@contextmanager
+def _stage(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show that something goes on; the context's value adds how far it is."""
     from scenarios.running.progress import choose
 
     progress = choose(quiet)
     try:
-        with progress.stage("comparing kernels") as seen:
-            return choose_kernel(stations, folds=folds, learn_noise=learn_noise, jobs=jobs, seen=seen)
+        with progress.stage(what) as seen:
+            yield seen
     finally:
         progress.stop()
+
+
+def _fetch(url: str, file: Path, force: bool, quiet: bool) -> None:
+    from scenarios.commands.fetching import fetch
+
+    with _stage(f"fetching {file}", quiet):
+        size = fetch(url, file, force=force)
+    tell(f"wrote {file}, {size} bytes")
+
+
+def _choice(stations: Stations, folds: int, learn_noise: bool, jobs: int, quiet: bool) -> KernelChoice:
+    from scenarios.questions.kernel_choice import choose_kernel
+
+    with _stage("comparing kernels", quiet) as seen:
+        return choose_kernel(stations, folds=folds, learn_noise=learn_noise, jobs=jobs, seen=seen)
 
 
 def _print_choice(choice: KernelChoice) -> None:

@@ -19,6 +19,6 @@ STYLES: dict[int, dict[str, Any]] = {
 def draw_frame(axes: Axes, box: Box) -> None:
     """Make axes a map of a box in its true proportions, with its coasts and borders."""
     for kind, lines in outline(box).items():
-        axes.add_collection(LineCollection(lines, zorder=1.5, **STYLES[kind]), autolim=False)
+        axes.add_collection(LineCollection(lines, zorder=2.5, **STYLES[kind]), autolim=False)
     axes.set(aspect=box.aspect, xlim=(box.west, box.east), ylim=(box.south, box.north))
     axes.grid(False)

@@ -26,6 +26,9 @@ DOUBTED = "#CC79A7"
 WARMEST = 5
 """Stations whose names are told."""
 
+MANY, CROWDED = 400, 4000
+"""Stations from which on dots are drawn as a picture, and have no edge."""
+
 
 def import_map(stations: Stations, report: ImportReport) -> Figure:
     """Draw the stations that are kept, on the temperature between them and beside its uncertainty.
@@ -45,13 +48,14 @@ def import_map(stations: Stations, report: ImportReport) -> Figure:
         draw_field(panels[0], field, field.mean, "inferno", scale)
         cells = draw_field(panels[1], field, field.deviation, "viridis", None)
         figure.colorbar(cells, ax=panels[1], shrink=0.8, label="standard deviation (K)")
-    look = {"c": stations.temperature, "cmap": "inferno", "norm": scale, "s": 14, "zorder": 2}
-    points = panels[0].scatter(
-        lon, stations.lat, **look, linewidths=0.25, edgecolors="white", rasterized=len(lon) > 400
-    )
-    panels[1].scatter(
-        lon, stations.lat, s=2, color="#FFFFFF", linewidths=0, zorder=2, rasterized=len(lon) > 400
-    )
+    n = len(stations)
+    look: dict[str, Any] = {"linewidths": 0, "zorder": 2, "rasterized": n > MANY}
+    fine = {"s": float(np.clip(2000.0 / n, 0.2, 2.0)), "color": "#FFFFFF"}
+    panels[1].scatter(lon, stations.lat, **fine, **look)
+    if n <= CROWDED:
+        look |= {"linewidths": 0.25, "edgecolors": "white"}
+    look |= {"c": stations.temperature, "cmap": "inferno", "norm": scale}
+    points = panels[0].scatter(lon, stations.lat, s=float(np.clip(20_000.0 / n, 2.0, 14.0)), **look)
     figure.colorbar(points, ax=panels[0], shrink=0.8, label="temperature (K)")
     draw_left_out(panels[0], report.left_out, stations.lon)
     _draw_doubted(panels[0], stations, report, lon)

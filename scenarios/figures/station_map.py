@@ -63,7 +63,7 @@ class View(NamedTuple):
     best: NDArray[np.intp]  # the first few, best first
     advice: int
     silent: NDArray[np.intp]  # that told nothing when they were last asked
-    partial: NDArray[np.intp]  # and of which a channel was missing
+    partial: NDArray[np.intp]  # and of which a channel was missing, or not asked
     doubted: NDArray[np.intp]  # flagged by the quality control and kept
     unit: str  # of the objective
     sign: float  # 1.0 where the most is the best
@@ -270,7 +270,7 @@ def _marks(axes: Axes, view: View) -> list[Line2D]:
             {"marker": "X", "color": _QUIET, "markersize": 7, "zorder": 6},
         ),
         (
-            "a channel missing when last asked",
+            "not all channels told when last asked",
             view.partial,
             {"marker": "d", "color": _QUIET, "markersize": 6, "zorder": 6},
         ),

@@ -21,6 +21,8 @@ NOTHING = 1e-9
 """A change below this share is one of the last digits only."""
 TEMPERATURES = ("K", "degC", "degF", "°C", "°F")
 """Units of which a share says nothing."""
+MOST_CHANGE = 10.0
+"""A change beyond this share is one from almost nothing, and in per cent it says nothing."""
 SURE = 0.95
 """Probability to be better than today's practice below which a reader is warned."""
 
@@ -136,6 +138,8 @@ def change(before: float, after: float, unit: str = "") -> float | None:
     ):
         return None
     share = (after - before) / abs(before)
+    if abs(share) > MOST_CHANGE:
+        return None
     return share if abs(share) > NOTHING else 0.0
 
 

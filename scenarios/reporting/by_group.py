@@ -29,8 +29,11 @@ from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed, nothing
 from scenarios.reporting.persons import counted_unit, in_persons, over_worlds, own_groups, population
 from scenarios.study.members import members_of
+from scenarios.study.study import Study
 
 MOST_BARS = 30
+MOST_COLUMNS = 7
+"""Of numbers beside the persons of groups; of more, two tables are made."""
 
 Array = NDArray[np.float64]
 
@@ -58,8 +61,9 @@ def by_group(
     drawn = _figure(known, then, chosen.groups, name, words)
     blocks += [*drawn, _table(known, then, chosen.groups, name, words)]
     found = compared(known, before, after)
-    tables = (_in_all(found, name, words), _persons(known, then, chosen.groups, found, name, words))
-    blocks += [one for one in tables if one is not None]
+    in_all = _in_all(found, name, words)
+    blocks += [] if in_all is None else [in_all]
+    blocks += _persons(known, then, chosen.groups, found, name, words)
     for note in [*_notes(known, before, after, words), *_against_nothing(known, after, without, words)]:
         blocks.append(Paragraph(note, "note"))
     return Section("groups", say("groups.heading"), blocks)
@@ -184,35 +188,45 @@ def _persons(
     found: Sequence[Counted],
     name: str,
     words: Language,
-) -> Table | None:
+) -> list[Table]:
     """By group how many persons it has, what is averted of it, cases and doses."""
     study, say = known.study, words.say
-    facts, persons, groups = study.environment, population(study), own_groups(study)
-    if persons is None or before is None or known.chosen is None or known.today is None:
-        return None
-    columns: dict[str, Array] = {say("groups.persons"): persons}
+    facts, persons = study.environment, population(study)
+    if persons is None or before is None:
+        return []
+    own = dict[str, Array]()
+    averted = dict[str, Array]()
     counted = counted_unit(facts.group_units[0]) if len(set(facts.group_units)) == 1 else None
     if counted is not None:
         what, share = counted
         fewer = (over_worlds(study, before) - over_worlds(study, after)) * persons.sum() * share
-        columns[capital(less(what, 1.0, words))] = fewer
+        averted[capital(less(what, 1.0, words))] = fewer
     for one in found:
         if one.before is None:
             continue
         what = name_of(one.key, words)
         if one.key in (CASES, DOSES):
-            columns[say("groups.before", what=what, policy=name)] = one.before
-            columns[say("groups.after", what=what)] = one.after
+            own[say("groups.before", what=what, policy=name)] = one.before
+            own[say("groups.after", what=what)] = one.after
         if one.key not in (DOSES, told_by_objective(study) if counted is not None else ""):
-            columns[capital(less(one.key, 1.0, words))] = one.before - one.after
-    if len(columns) == 1:
-        return None
+            averted[capital(less(one.key, 1.0, words))] = one.before - one.after
+    parts = [(say("groups.persons_caption"), averted | own)]
+    if len(averted) + len(own) > MOST_COLUMNS:
+        parts = [(say("groups.averted_caption"), averted), (say("groups.persons_caption"), own)]
+    return [_by_person(study, caption, persons, columns, words) for caption, columns in parts if columns]
+
+
+def _by_person(
+    study: Study, caption: str, persons: Array, columns: dict[str, Array], words: Language
+) -> Table:
+    """A row a group, and one for all."""
+    say, shown = words.say, {words.say("groups.persons"): persons, **columns}
     rows = [
-        [group, *(words.persons(float(x[j])) for x in columns.values())] for j, group in enumerate(groups)
+        [group, *(words.persons(float(x[j])) for x in shown.values())]
+        for j, group in enumerate(own_groups(study))
     ]
-    rows.append([say("groups.total"), *(words.persons(float(x.sum())) for x in columns.values())])
-    head = [say("groups.group"), *columns]
-    return Table(say("groups.persons_caption"), head, rows, strong=[len(rows) - 1])
+    rows.append([say("groups.total"), *(words.persons(float(x.sum())) for x in shown.values())])
+    return Table(caption, [say("groups.group"), *shown], rows, strong=[len(rows) - 1])
 
 
 def _notes(known: Known, before: Observed | None, after: Observed | None, words: Language) -> list[str]:

@@ -9,7 +9,7 @@ from scenarios.reporting.data import data_of
 from scenarios.reporting.document import Block, Cell, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
-from scenarios.results.report import shares_its_prior
+from scenarios.results.remarks import shares_its_prior
 from scenarios.study.study import Study
 
 MOST_ROWS = 12

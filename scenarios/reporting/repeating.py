@@ -24,7 +24,14 @@ def repeating(known: Known, words: Language) -> Section:
         versions = [f"{name} {value}" for name, value in (run.get("versions") or {}).items()]
         packages = [f"{name} {value}" for name, value in (inputs.get("packages") or {}).items()]
         all_of_it = words.listed(list(dict.fromkeys([*versions, *packages])), 20)
-        rows.append([str(number), str(run.get("began", "-")), all_of_it, str(inputs.get("platform", "-"))])
+        rows.append(
+            [
+                str(number),
+                str(run.get("began", "-")).replace("T", " ", 1),
+                all_of_it,
+                str(inputs.get("platform", "-")),
+            ]
+        )
     if rows:
         head = [say("repeat.run"), say("repeat.began"), say("repeat.versions"), say("repeat.platform")]
         blocks.append(Table(say("repeat.runs"), head, rows, text_columns=(1, 2, 3)))

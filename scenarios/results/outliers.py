@@ -88,9 +88,9 @@ def _in_designs(study: Study) -> Iterator[Outlier]:
         middle = np.nanmedian(others, axis=1)
         spread = _robust_deviation(others, middle)
         for i, j in np.argwhere(enough & (spread > 0) & (np.abs(Y - middle) > FAR * spread)).tolist():
-            value, predicted, deviation = (float(one[i, j]) for one in (Y, middle, spread))
+            value, rest, deviation = (float(one[i, j]) for one in (Y, middle, spread))
             group = study.environment.groups[j]
-            yield Outlier(trial, agent, rounds[i].round, group, value, predicted, deviation, True)
+            yield Outlier(trial, agent, rounds[i].round, group, value, rest, deviation, True)
 
 
 def _robust_deviation(values: Array, middle: Array) -> Array:

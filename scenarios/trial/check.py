@@ -6,7 +6,7 @@ import numpy as np
 
 import bridges
 import optimizer
-from optimizer.agents.gp_agent import composed_of
+from optimizer.agents.aggregate import composed_of
 from optimizer.agents.settings import AgentSettings
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
@@ -39,11 +39,14 @@ def refuse_mistakes(world: World) -> None:
                 f'{scenario.source}: prior.source = "environment" names the groups\' kernels; '
                 'accepted for an agent\'s kernel: "composed"'
             )
-    if environment.has_memory and (scenario.batch > 1 or scenario.environment.limited):
-        key = "batch" if scenario.batch > 1 else "environment.step_seconds, environment.step_megabytes"
+    together = environment.steps_at_once
+    if environment.has_memory and (together % scenario.batch or scenario.environment.limited):
+        odd = together % scenario.batch
+        key = "batch" if odd else "environment.step_seconds, environment.step_megabytes"
         raise UserError(
             f"{scenario.source}: {key}: accepted only without memory, but each step of {environment.name} "
             "depends on the steps before it"
+            + (f"; {together} of them are taken at once, or parts of these" if odd and together > 1 else "")
         )
     _refuse_poverty(world)
     if scenario.confirm:

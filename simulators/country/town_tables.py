@@ -44,9 +44,10 @@ _WORKPLACES: Aliases = {
     "workplaces": ("workplaces", "establishments", "enterprises", "firms", "businesses"),
     "employees": ("employees", "persons", "persons_employed", "workers", "jobs", "employment"),
 }
+_WORKING = ("employed", "employment", "employment_rate", "working")
 _EMPLOYMENT: Aliases = {
     "ages": _AGES,
-    "employed": ("employed", "employment", "employment_rate", "working"),
+    "employed": _WORKING,
     "commuting": ("commuting", "commuters", "at_workplace", "away_from_home"),
 }
 ALIASES = {
@@ -61,7 +62,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "households": ("households", "number_of_households", "household_size", "persons_in_household"),
     "schools": tuple(name for what in ("class_size", "school_size", "enrolled") for name in _SCHOOLS[what]),
     "workplaces": (*_WORKPLACES["workplaces"], "employees", "size_class", "workplace_size"),
-    "employment": tuple(_EMPLOYMENT["employed"]),
+    "employment": _WORKING,
 }
 """Names of columns, any of which tells a table that has the first of its columns as well."""
 

@@ -359,7 +359,7 @@ class FluABM(Environment):
         bounds = self._shares.bounds
         if not self.vaccinates and not (bounds.lb.min() > 0 and bounds.ub.max() <= 1):
             raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
-        self.packs = packs_of(pack, self.vaccinates, self.group_persons)
+        self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))
         self.policies = TownPolicies.of(self._shares, ode.current_policy, self.packs, self.longest_closure)
         self.policy_space, self.current_policy = self.policies.space, self.policies.current
         self.current_policy_label = ode.current_policy_label

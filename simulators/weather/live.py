@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
-from simulators.contract.environment import Outcomes, Seed, SimulationError
+from simulators.contract.environment import KeptVariance, Outcomes, Seed, SimulationError
 from simulators.contract.seeds import child
-from simulators.contract.validation import number
-from simulators.weather.model import DRIFT, WeatherModel
+from simulators.contract.validation import number, whole
+from simulators.weather.model import DRIFT, DRIFT_HOURS, WeatherModel
 from simulators.weather.options import split_options
 from simulators.weather.sensor import Habits, SensorOptions
 from simulators.weather.sensor_network import NetworkOptions, SensorNetwork
@@ -29,10 +29,10 @@ class LiveOptions(NetworkOptions, SensorOptions, total=False):
 class WeatherLive(SensorNetwork):
     """The sensors of a network in a living weather, `simulators.weather.model.WeatherModel`.
 
-    A step reads a sensor, then an hour passes. `context` is the coming hour, `expected` the truth of that
-    hour. A dead channel is a missing group; a silent sensor makes the step fail. All sensors are candidates:
-    what is set aside is a pilot run of another weather over the same sensors, and its features have the hour
-    as last column.
+    A step reads a sensor; after `readings` of them an hour passes. `context` is the coming hour, `expected`
+    the truth of that hour. A dead channel is a missing group; a silent sensor makes the step fail. All
+    sensors are candidates: what is set aside is a pilot run of another weather over the same sensors, and its
+    features have the hour as last column.
 
     The weather follows from `seed` and the hour; noise, drift and outages of the sensors from the seed of
     `reset`. Neither depends on what is read.
@@ -47,6 +47,8 @@ class WeatherLive(SensorNetwork):
         Hours after which 37 % of a front's effect is left.
     channel_life, sensor_life, repair : float, default 1000, 2000, 24
         Mean hours until a channel of a sensor dies, until a sensor falls silent, and until it works again.
+    readings : int, default 1
+        Sensors that are read in an hour; an agent can be asked for as many together.
     seed : int or numpy.random.SeedSequence, default 0
         Of the network and its weather.
     **others
@@ -78,10 +80,12 @@ class WeatherLive(SensorNetwork):
         channel_life: float = 1000.0,
         sensor_life: float = 2000.0,
         repair: float = 24.0,
+        readings: int = 1,
         seed: int | np.random.SeedSequence = 0,
         **others: Unpack[LiveOptions],
     ) -> None:
         habits, network = split_options(others, SensorOptions)
+        self.steps_at_once = whole("readings", readings)
         super().__init__(set_aside_share=0.0, sensors=sensors, seed=seed, **network)
         self._settings: dict[str, Any] = {
             "noise_variance": self.noise_variances,
@@ -103,6 +107,12 @@ class WeatherLive(SensorNetwork):
         """Go back to hour 0, with sensors that differ by seed in noise, drift and outages."""
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self.model = self._model(self._weather_words, _words(sequence))
+        self._read = 0
+
+    @property
+    def kept_noise(self) -> KeptVariance:
+        """The drift of the sensors, which their noise variances hold."""
+        return KeptVariance(np.square(DRIFT), self.noise_variances, DRIFT_HOURS)
 
     @property
     def context(self) -> float:
@@ -128,7 +138,7 @@ class WeatherLive(SensorNetwork):
         return self.perceived.bounds(*self.set_aside[1].T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read the sensor of a candidate row, then let an hour pass.
+        """Read the sensor of a candidate row, then let an hour pass, if it was the last reading of the hour.
 
         Readings are nan where a channel is dead; `info` has the station's `id`, the `hour` and, where
         readings cost energy, their `cost` in joules.
@@ -148,7 +158,9 @@ class WeatherLive(SensorNetwork):
         sensor, hour, info = self.model.sensors[row], self.model.hour, self._info(row)
         silence = sensor.silence
         answer = None if silence else sensor.answer(groups)
-        self.model.step()
+        self._read = (self._read + 1) % self.steps_at_once
+        if not self._read:
+            self.model.step()
         if answer is None or np.isnan(answer.values).all():
             raise SimulationError(f"sensor {info['id']!r} {silence or 'is silent'} in hour {hour}", row)
         info |= {"hour": hour} if self.energy is None else {"hour": hour, "cost": answer.energy}
@@ -160,11 +172,12 @@ class WeatherLive(SensorNetwork):
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The hour, the anomalies and the sensors' condition, from which the run goes on alike."""
-        return self.model.get_state()
+        return self.model.get_state() | {"read": np.array(self._read)}
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go back to the hour that `get_state` described."""
         self.model.set_state(state)
+        self._read = int(state["read"])
 
     def _model(self, weather_seed: Sequence[int], sensor_seed: Sequence[int]) -> WeatherModel:
         return WeatherModel(

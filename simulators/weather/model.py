@@ -42,6 +42,9 @@ FRONTS, FRONT_SIZE = 64, 800.0
 DRIFT = (0.2, 1.0, 0.1)
 """Standard deviation of a sensor's drift: K, percent, m/s."""
 
+DRIFT_HOURS = 720.0
+"""Hours after which 37 % of a drift is left."""
+
 CHANGING = ("anomaly", "drift", "noise", "broken", "stuck", "held", "sent", "charge")
 """The arrays that change from hour to hour."""
 
@@ -146,7 +149,7 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         memory: float = 36.0,
         noise_variance: ArrayLike = NOISE_VARIANCE,
         drift: ArrayLike = DRIFT,
-        drift_hours: float = 720.0,
+        drift_hours: float = DRIFT_HOURS,
         channel_life: float = 1000.0,
         sensor_life: float = 2000.0,
         repair: float = 24.0,

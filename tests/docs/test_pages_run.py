@@ -14,9 +14,18 @@ from scenarios.cli import invoke
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NAMED = re.compile(r"# (\S+\.\w+)\n")
 COMMAND = re.compile(r"^policyloop ", re.MULTILINE)
 
-RUN = ["README", "docs/index", "docs/report", "docs/own-country", "docs/questions", "docs/population"]
+RUN = [
+    "README",
+    "docs/index",
+    "docs/report",
+    "docs/own-country",
+    "docs/questions",
+    "docs/population",
+    "docs/researchers",
+]
 """Pages whose blocks are run here."""
 
 ELSEWHERE = ["tutorials", "bridges"]
@@ -68,7 +77,9 @@ def test_a_page_runs(name, tmp_path, monkeypatch, capsys):
     text = (ROOT / f"{name}.md").read_text(encoding="utf-8").partition("## On any simulator\n")[0]
     done, python = 0, []
     for language, _, block in BLOCK.findall(text):
-        if language == "python":
+        if saved := NAMED.match(block):
+            (tmp_path / saved[1]).write_text(block)
+        elif language == "python":
             python.append(block)
         elif language == "sh":
             for line in block.splitlines():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from browsing import chromium
 from joblib.externals.loky import get_reusable_executor
 from scipy.optimize import Bounds
 
@@ -78,6 +80,14 @@ def no_idle_children() -> Iterator[None]:
     """End the processes that took a test's steps: they stand in its folder, and know its environments."""
     yield
     end_idle()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One browser for all tests of pages."""
+    driver = chromium()
+    yield driver
+    driver.quit()
 
 
 TEXT = """

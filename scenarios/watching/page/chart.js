@@ -53,7 +53,7 @@ export class Chart {
   constructor(host, data = null) {
     this.tip = el("div", { class: "tip", hidden: true });
     this.caption = el("figcaption");
-    this.picture = svg("svg", { role: "img" });
+    this.picture = svg("svg", {}); // an image once it is drawn, and has a name
     this.figure = el("figure", {}, this.caption, this.picture, this.tip);
     host.append(this.figure);
     this.picture.addEventListener("pointermove", (event) => this.point(event));
@@ -75,6 +75,7 @@ export class Chart {
     this.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.picture.setAttribute("height", height);
     const dots = data.series.flatMap((one) => one.dots ?? []);
+    this.picture.setAttribute("role", "img");
     this.picture.setAttribute("aria-label", data.said ?? `${data.title}: ${data.series.map((one) => one.label).join(", ")}`);
     const paths = data.series.flatMap((one) => (one.lines ?? []).map((line) => line.points));
     const bars = data.series.flatMap((one) => one.bars ?? []);

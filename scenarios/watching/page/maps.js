@@ -151,3 +151,45 @@ export function nearestSensor(canvas, about, event) {
   });
   return best;
 }
+
+/** The agents of a model where they are, coloured by one of their fields; the lowest and the highest number. */
+export function drawAgents(canvas, moment, field) {
+  const { places, edges, grid } = moment, values = moment.values[field] ?? [], names = moment.names[field] ?? [];
+  const known = places.filter((one) => one);
+  const span = (i) => [Math.min(...known.map((one) => one[i])), Math.max(...known.map((one) => one[i]))];
+  const [west, east, south, north] = moment.extent ?? [...span(0), ...span(1)];
+  const edge = grid ? 0 : 8, width = canvas.clientWidth || 300, wide = east - west || 1, high = north - south || 1;
+  const height = Math.min(1.2 * width, Math.max(0.4 * width, (width * high) / wide));
+  const scale = Math.min((width - 2 * edge) / wide, (height - 2 * edge) / high), fine = window.devicePixelRatio || 1;
+  canvas.width = width * fine;
+  canvas.height = height * fine;
+  const context = canvas.getContext("2d");
+  context.scale(fine, fine);
+  const x = (one) => edge + (one - west) * scale, y = (one) => height - edge - (one - south) * scale;
+  context.strokeStyle = variable("--rule");
+  context.beginPath();
+  for (const [x0, y0, x1, y1] of edges) {
+    context.moveTo(x(x0), y(y0));
+    context.lineTo(x(x1), y(y1));
+  }
+  context.stroke();
+  const numbers = values.filter((one) => one != null);
+  const low = Math.min(...numbers), most = Math.max(...numbers), from = rgb(variable("--low")), to = rgb(variable("--high"));
+  const own = names.map((_, i) => variable(`--c${i % 8}`));
+  const tint = (value) => {
+    if (value == null) return variable("--quiet");
+    if (names.length) return own[value];
+    const t = most > low ? (value - low) / (most - low) : 0.5;
+    return `rgb(${from.map((one, k) => Math.round(one + t * (to[k] - one))).join(",")})`;
+  };
+  const cell = Math.max(1, scale - (scale > 4 ? 1 : 0)), radius = Math.max(2, Math.min(5, width / (4 * Math.sqrt(places.length || 1))));
+  places.forEach((place, i) => {
+    if (!place) return;
+    context.fillStyle = tint(values[i]);
+    context.beginPath();
+    if (grid) context.rect(x(place[0]) - cell / 2, y(place[1]) - cell / 2, cell, cell);
+    else context.arc(x(place[0]), y(place[1]), radius, 0, 2 * Math.PI);
+    context.fill();
+  });
+  return [low, most];
+}

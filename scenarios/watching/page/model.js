@@ -1,13 +1,13 @@
 // The page of a model: play, pause, step and reset, with its levers as sliders.
 
-import { Chart } from "./chart.js";
+import { Chart, Charts } from "./chart.js";
 import { ask, colour, el, Refused, shown, table } from "./dom.js";
-import { drawNetwork, drawTown, nearestSensor, STATES } from "./maps.js";
+import { drawAgents, drawNetwork, drawTown, nearestSensor, STATES } from "./maps.js";
 import { slider } from "./slider.js";
 
 const $ = (id) => document.getElementById(id);
 const state = { playing: false, flying: false, points: [], pace: 5, seed: 0, field: 0, policy: null, run: null, late: false };
-const chart = new Chart($("curve"));
+let chart = null;
 let about = null;
 
 async function start() {
@@ -18,6 +18,8 @@ async function start() {
   }
   document.title = `${about.name} – policyloop watch`;
   $("name").textContent = about.title ? `${about.name}: ${about.title}` : about.name;
+  chart = about.kind === "mesa" ? new Charts($("curve")) : new Chart($("curve"));
+  $("curve").classList.toggle("charts", about.kind === "mesa");
   sliders();
   legend();
   for (const id of ["play", "step", "restart"]) $(id).disabled = false;
@@ -26,18 +28,11 @@ async function start() {
 
 function sliders() {
   const found = [];
-  if (about.kind === "town") {
-    state.policy = [...about.start];
-    found.push(el("h2", {}, "Policy: a new season begins"));
-    about.levers.forEach((lever, i) => {
-      const [low, high, step] = Array.isArray(lever.lever)
-        ? [...lever.lever, (lever.lever[1] - lever.lever[0]) / 100]
-        : [...lever.lever.whole, lever.lever.step];
-      found.push(slider(`lever-${i}`, `${lever.label}, ${lever.unit}`, low, high, step, state.policy[i], (x) => shown(x, 3), (x) => {
-        state.policy[i] = x;
-        begin();
-      }, low));
-    });
+  if (about.levers) {
+    state.policy ??= [...about.start];
+    found.push(el("h2", {}, about.kind === "town" ? "Policy: a new season begins" : "Policy: the model begins anew"));
+    about.levers.forEach((one, i) => found.push(lever(one, i)));
+    if (about.fields?.length) found.push(fields("Agents by ", about.fields));
   } else {
     state.policy = 0;
     found.push(el("h2", {}, "The sensor that is read"));
@@ -45,11 +40,7 @@ function sliders() {
       state.policy = i;
       picture();
     }, null));
-    const options = about.fields.map((name, i) => el("option", { value: i }, name));
-    found.push(el("p", { class: "controls" }, el("label", {}, "Map ", el("select", { id: "field", onchange: (event) => {
-      state.field = Number(event.target.value);
-      picture();
-    } }, ...options))));
+    found.push(fields("Map ", about.fields));
   }
   found.push(el("h2", {}, "Pace and chance"));
   found.push(slider("pace", `${about.step}s a second`, 1, 30, 1, state.pace, String, (x) => (state.pace = x), null));
@@ -60,19 +51,48 @@ function sliders() {
   $("sliders").replaceChildren(...found);
 }
 
+/** What moves one entry of the policy: a slider, or a choice among names. */
+function lever({ label, unit, lever: may }, i) {
+  const change = (x) => {
+    state.policy[i] = x;
+    begin();
+  };
+  const name = unit ? `${label}, ${unit}` : label;
+  if (may.one_of) {
+    const options = may.one_of.map((one, k) => el("option", { value: k, selected: k === state.policy[i] }, one));
+    const choice = el("select", { id: `lever-${i}`, onchange: (event) => change(Number(event.target.value)) }, ...options);
+    return el("p", { class: "controls" }, el("label", {}, `${name} `, choice));
+  }
+  const [low, high, step] = Array.isArray(may) ? [...may, (may[1] - may[0]) / 100] : [...may.whole, may.step];
+  return slider(`lever-${i}`, name, low, high, step, state.policy[i], may.whole ? String : (x) => shown(x, 3), change, low);
+}
+
+/** A choice of what the map shows. */
+function fields(label, names) {
+  const options = names.map((name, i) => el("option", { value: i, selected: i === state.field }, name));
+  return el("p", { class: "controls" }, el("label", {}, label, el("select", { id: "field", onchange: (event) => {
+    state.field = Number(event.target.value);
+    legend();
+    picture();
+  } }, ...options)));
+}
+
 function legend() {
-  const words = about.kind === "town"
-    ? STATES.map(([name, variable]) => [name, variable])
-    : [["low", "--low"], ["high", "--high"], ["silent", "--quiet"]];
+  const scale = [["low", "--low"], ["high", "--high"]];
+  const names = state.moment?.names?.[state.field] ?? [];
+  const words = about.kind === "town" ? STATES
+    : about.kind === "network" ? [...scale, ["silent", "--quiet"]]
+    : names.length ? names.slice(0, 8).map((name, i) => [i === 7 && names.length > 8 ? "others" : name, `--c${i}`]) : scale;
   $("legend").replaceChildren(...words.map(([name, variable]) => {
     const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
     swatch.style.color = `var(${variable})`;
-    return el("span", {}, swatch, ["low", "high"].includes(name) ? el("b", {}, name) : name);
+    return el("span", {}, swatch, scale.some((one) => one[1] === variable) ? el("b", {}, name) : name);
   }));
   if (about.kind === "town") $("legend").append(`a block an age group: ${about.series.join(", ")}`);
   $("map").setAttribute("aria-label", about.kind === "town"
     ? `${about.shown} of ${about.persons} persons by age group, coloured by their state; the table has the numbers`
-    : "the sensors on a map, coloured by what is chosen; the table has the warmest");
+    : about.kind === "network" ? "the sensors on a map, coloured by what is chosen; the table has the warmest"
+    : "the agents where they are, coloured by what is chosen; the table has what the model reports");
 }
 
 /** Begin anew; while that is under way, only the last wish is followed. */
@@ -119,10 +139,11 @@ function problem(error) {
   play(false);
   $("problem").textContent = error.message;
   $("problem").hidden = false;
-  $("nearest").hidden = !(error instanceof Refused && about?.kind === "town" && !/another page/.test(error.message));
+  $("nearest").hidden = !(error instanceof Refused && about?.levers && !/another page/.test(error.message));
 }
 
 function take(found) {
+  const before = state.moment;
   state.run = found.run;
   state.points.push(...found.points);
   state.moment = found;
@@ -133,6 +154,14 @@ function take(found) {
   $("state").dataset.time = time;
   $("said").textContent = found.said;
   $("table").replaceChildren(table(found.heads, found.rows));
+  if (about.kind === "mesa") {
+    if (state.moment.names.some((one, i) => one.length !== (before?.names[i] ?? []).length)) legend();
+    chart.draw(about.series.map((label, i) => ({
+      title: label, unit: about.units[i], x: about.step, xWhole: true,
+      series: [{ label, colour: colour(i), lines: [{ points: state.points.filter((one) => one[i + 1] != null).map((one) => [one[0], one[i + 1]]) }] }],
+    })));
+    return picture();
+  }
   chart.draw({
     title: `${about.what.charAt(0).toUpperCase()}${about.what.slice(1)}`, unit: "", x: about.step, xWhole: true, height: 230,
     from: about.kind === "town" ? 0 : null,
@@ -159,7 +188,9 @@ function picture() {
   if (!state.moment) return;
   if (about.kind === "town") drawTown($("map"), about, state.moment.cells);
   else {
-    const ends = drawNetwork($("map"), about, state.moment, state.field, state.policy);
+    $("map").hidden = about.kind === "mesa" && !state.moment.places.length;
+    const ends = about.kind === "mesa" ? drawAgents($("map"), state.moment, state.field)
+      : drawNetwork($("map"), about, state.moment, state.field, state.policy);
     document.querySelectorAll("#legend b").forEach((one, i) => (one.textContent = shown(ends[i], 3)));
   }
 }

@@ -249,6 +249,27 @@ def test_the_chance_s_gradient_is_that_of_differences(learns):
     np.testing.assert_allclose(slope, np.exp(log)[:, None] * gradient)
 
 
+@pytest.mark.parametrize("learns", [False, True], ids=["given kernels", "a mixture"])
+def test_a_limit_on_one_group_asks_for_the_variance_of_no_other(learns, monkeypatch):
+    """By the formula over all groups: P = Phi((high - m_2) / s_2)."""
+    limits = OutcomeLimits([[0.0, 1.0]], [-np.inf], [0.5])
+    agent = make_agent("d-ei", SearchSpace(BOX), G, prior=None if learns else PRIOR, limits=limits, seed=1)
+    agent.tell(GRID[:10], truth(GRID[:10]) + 0.03 * np.random.default_rng(2).standard_normal((10, 2)))
+    model, X = agent.belief.at(None), GRID[20:26]
+    means, variances = model.predict_groups(X)
+    expected = norm.logcdf((0.5 - means[:, 1]) / np.sqrt(variances[:, 1]))
+    chance = LimitChance(model, limits)
+    monkeypatch.setattr(model.groups[0], "predict", None)
+    monkeypatch.setattr(model.groups[0], "predict_with_gradients", None)
+    np.testing.assert_allclose(chance.log(X), expected, rtol=1e-9)
+    log, gradient = chance.log_with_gradient(X)
+    np.testing.assert_allclose(log, expected, rtol=1e-9)
+    for x, slope in zip(X, gradient, strict=True):
+        ends = chance.log(x + 1e-5 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]))
+        differences = (ends[::2] - ends[1::2]) / 2e-5
+        np.testing.assert_allclose(slope, differences, rtol=1e-3, atol=1e-3)
+
+
 # Aggregate agents
 
 

@@ -145,7 +145,7 @@ def test_ties_repeats_and_silent_stations_are_told(study):
     figure = draw_view(changed)
     found = texts(figure)
     assert "true optimum (2 tie)" in found and "told nothing when last asked" in found
-    assert "a channel missing when last asked" in found and "flagged and kept" in found
+    assert "not all channels told when last asked" in found and "flagged and kept" in found
     assert sum(text.endswith("ties") for text in found) == 2
     panel = figure.axes[1]
     assert panel.get_title(loc="left") == "3 stations asked, in order; 1 repeatedly (how often)"

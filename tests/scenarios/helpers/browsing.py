@@ -3,6 +3,7 @@
 import os
 import shutil
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -102,3 +103,41 @@ def opened(driver, page, calls):
     with listening(endpoints("key", page, calls), Guard(), "127.0.0.1", 0) as url:
         yield Page(driver, f"{url}/key/")
         driver.get("about:blank")  # or it would go on asking
+
+
+def looks(driver, theme="light", width=1400):
+    """Let pages be seen by who likes a theme, on a screen so wide."""
+    theme = {"name": "prefers-color-scheme", "value": theme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def barriers(driver):
+    """What axe-core finds on the page that is serious or critical, a line each."""
+    package = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    driver.set_script_timeout(WAIT_SECONDS)
+    driver.execute_script((Path(package.__path__[0]) / "axe.min.js").read_text(encoding="utf-8"))
+    found = driver.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run().then((one) => done(one.violations),"
+        " (error) => done([{impact: 'critical', id: String(error)}]))"
+    )
+    return [
+        f"{one['id']}: {[node['html'] for node in one.get('nodes', [])]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def overflow(driver):
+    """By how many pixels the page is wider than its window."""
+    return driver.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+
+
+def press(driver, *keys):
+    """Press keys, one after the other, where the focus is."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    for key in keys:
+        ActionChains(driver).send_keys(key).perform()

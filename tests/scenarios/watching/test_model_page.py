@@ -36,6 +36,20 @@ def town(browser, stepping):
 
 
 @pytest.fixture
+def agents(browser, tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text(
+        f'{HEAD}name = "mesa"\n[environment.options]\n'
+        'model = "mesa.examples.basic.schelling.model:Schelling"\n'
+        "policy = { homophily = [0, 1], width = { whole = [10, 30], step = 10 } }\n"
+        'outcomes = { happy = "pct_happy" }\nfixed = { height = 20 }\nsteps = 8\n'
+    )
+    with page_of(browser, Stepping(load(path))) as page:
+        page.until_says("#state", "step 0")
+        yield page
+
+
+@pytest.fixture
 def sensors(browser, stepping):
     with page_of(browser, stepping("weather-live", "sensors = 60")) as page:
         page.until_says("#state", "hour 0")
@@ -130,3 +144,23 @@ def test_the_last_of_two_pages_has_the_model(town):
     assert not town.find("#nearest").is_displayed()
     town.find("#restart").click()
     town.until(lambda: not town.find("#problem").is_displayed())
+
+
+def test_a_mesa_model_steps_with_its_levers_and_its_agents_change_colour(agents):
+    agents.slide("#lever-0", 50)
+    agents.slide("#lever-1", 1)
+    agents.until(lambda: agents.text("output[for=lever-1]") == "20")
+    agents.choose("#field", "0")
+    assert agents.text("#legend")
+    before = agents.text("#table")
+    agents.find("#step").click()
+    agents.until_says("#state", "step 1")
+    assert agents.text("#table") != before
+    assert colours(agents) >= 3
+    assert len(agents.all("#curve figure")) >= 2
+    agents.slide("#pace", 29)
+    agents.find("#play").click()
+    agents.until_says("#state", "it is over")
+    agents.find("#restart").click()
+    agents.until_says("#state", "step 0")
+    assert not agents.complaints()

@@ -9,7 +9,7 @@ import simulators
 from scenarios import load
 from scenarios.cli import invoke
 from scenarios.errors import UserError
-from scenarios.watching import stepping
+from scenarios.watching import models
 from scenarios.watching.stepping import MOST_STEPS, Stepping
 
 WAITED_FOR = threading.Event()
@@ -75,7 +75,7 @@ def test_cells_are_the_persons_by_state(town):
 
 
 def test_of_a_city_some_persons_are_shown(town, monkeypatch, tmp_path):
-    monkeypatch.setattr(stepping, "MOST_CELLS", 400)
+    monkeypatch.setattr(models, "MOST_CELLS", 400)
     city = Stepping(scenario(tmp_path, TOWN, persons=1500))
     found = begun(city, policy=[0.0] * 5)
     assert len(found["cells"]) == 375 == sum(city.about({}, WAITED_FOR)["blocks"])  # every fourth
@@ -151,7 +151,7 @@ def test_a_sensor_that_is_not_there_is_refused(sensors):
 
 def test_an_environment_without_a_model_is_one_line(capsys):
     assert invoke(["watch", "flu", "--no-browser"]) == 2
-    assert "accepted: flu-abm and weather-live" in capsys.readouterr().err
+    assert "accepted: flu-abm, weather-live and mesa" in capsys.readouterr().err
 
 
 def test_code_that_a_scenario_names_is_not_run_unless_it_is_trusted(tmp_path, capsys, monkeypatch):

@@ -184,3 +184,15 @@ def test_an_impossible_habit_is_named(options, message):
     with pytest.raises(ValueError, match=message) as error:
         make("weather-live", sensors=20, **options)
     assert "\n" not in str(error.value)
+
+
+def test_several_sensors_are_read_in_an_hour_and_then_it_passes():
+    env = make("weather-live", sensors=20, readings=3, channel_life=np.inf, sensor_life=np.inf)
+    env.reset(0)
+    hours = [env.step(row).info["hour"] for row in range(7)]
+    assert hours == [0, 0, 0, 1, 1, 1, 2]
+    assert env.context == 2.0 and env.steps_at_once == 3
+    state = env.get_state()
+    env.step(8)
+    env.set_state(state)
+    assert [env.step(8).info["hour"] for _ in range(3)] == [2, 2, 3]
