@@ -3,6 +3,8 @@
 # make test-all  run all tests
 # make suite     compare agents on the choosing problems of benchmarks/suite, resumable: about 20 minutes
 # make docs      the site, from docs/ and docstrings, into build/site
+# make look      the site looked at in Chromium: its search, and pages drawn wide and narrow, light and dark
+# make figures   the figures of the tutorials anew, by running each
 # make package   wheel and sdist: built, checked, installed in an empty environment and used there
 # make check     the same tests, lint, types and the import rule
 
@@ -10,7 +12,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: docs package demo suite test test-all check lint types imports clean
+.PHONY: docs look figures package demo suite test test-all check lint types imports clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +52,12 @@ docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The site: build/site/index.html"
+
+look: docs
+	$(BIN)/python docs/_site/look.py
+
+figures: $(VENV)/.installed
+	OMP_NUM_THREADS=1 $(BIN)/python docs/_site/figures.py
 
 package: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,package]'

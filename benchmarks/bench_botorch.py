@@ -4,7 +4,7 @@ Needs `pip install botorch`, which is no dependency of policyloop. One exact GP 
 each round), the known composition as a Monte Carlo objective, the budget as an inequality constraint.
 D-GPUCB learns its kernels from its own rounds, as BoTorch does; all agents of a trial share design and noise.
 
-    python benchmarks/bench_botorch.py [--trials 5] [--rounds 30]
+    python -m benchmarks.bench_botorch [--trials 5] [--rounds 30]
 """
 
 import argparse
@@ -16,19 +16,14 @@ import torch
 from botorch.acquisition import qUpperConfidenceBound
 from botorch.acquisition.logei import qLogNoisyExpectedImprovement
 from botorch.acquisition.objective import GenericMCObjective
-from botorch.fit import fit_gpytorch_mll
-from botorch.models import ModelListGP, SingleTaskGP
-from botorch.models.transforms import Normalize, Standardize
 from botorch.optim import optimize_acqf
 from botorch.sampling import SobolQMCNormalSampler
-from gpytorch.mlls import SumMarginalLogLikelihood
 
 import simulators
+from benchmarks.botorch_models import bounds_of, group_models, linear_constraints, seeded
 from bridges import Loop, find_optimum, initial_design, make_agent, seed_sequence
 from bridges.feedback import composition, search_space
 from optimizer.agents.baselines import ObservingAgent
-
-torch.set_default_dtype(torch.float64)
 
 
 class BoTorchAgent(ObservingAgent):
@@ -49,16 +44,8 @@ class BoTorchAgent(ObservingAgent):
         self.X, self.Y = np.vstack([self.X, policies]), np.vstack([self.Y, Y])
 
     def ask(self, n=1, context=None):
-        torch.manual_seed(int(np.random.SeedSequence([self.seed, self.rounds]).generate_state(1)[0]))
-        X, Y = torch.tensor(self.X), torch.tensor(self.Y)
-        bounds = torch.tensor(np.stack([self.space.lower, self.space.upper]))
-        normalize = [Normalize(self.space.d, bounds=bounds) for _ in range(Y.shape[1])]
-        models = [
-            SingleTaskGP(X, Y[:, j : j + 1], input_transform=normalize[j], outcome_transform=Standardize(1))
-            for j in range(Y.shape[1])
-        ]
-        model = ModelListGP(*models)
-        fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
+        seeded(self)
+        model, X = group_models(self.space, self.X, self.Y)
         weights = torch.tensor(self.composition.sign * self.composition.weights(self.X[:1])[0])
         objective = GenericMCObjective(lambda samples, X=None: samples @ weights)
         sampler = SobolQMCNormalSampler(torch.Size([128]), seed=self.seed)
@@ -66,19 +53,13 @@ class BoTorchAgent(ObservingAgent):
             chosen = qUpperConfidenceBound(model, beta=2.0, sampler=sampler, objective=objective)
         else:
             chosen = qLogNoisyExpectedImprovement(model, X, sampler=sampler, objective=objective)
-        every = torch.arange(self.space.d)
-        budget = [
-            (every, -torch.tensor(row), -high)
-            for row, _, high in self.space.constraint_rows()
-            if np.isfinite(high)
-        ]
         point, _ = optimize_acqf(
             chosen,
-            bounds,
+            bounds_of(self.space),
             q=n,
             num_restarts=4,
             raw_samples=64,
-            inequality_constraints=budget,
+            inequality_constraints=linear_constraints(self.space),
             sequential=n > 1,
         )
         x = point.detach().numpy()

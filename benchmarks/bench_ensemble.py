@@ -1,6 +1,6 @@
 """Picking one member of an ensemble a round, beside running all: regret and simulations.
 
-    python benchmarks/bench_ensemble.py [TRIALS] [ROUNDS_ALL] [ROUNDS_ONE]
+    python -m benchmarks.bench_ensemble [TRIALS] [ROUNDS_ALL] [ROUNDS_ONE]
 
 Flu vaccination in five worlds (r0 = 1.3, 1.4, 1.5, 1.6, 1.7), to be good on average and in the worst of them;
 d-ei, whose kernels are learned from its own rounds. Running all members takes 5 simulations a round; picking

@@ -1,6 +1,6 @@
 """How much of a frontier is found after so many rounds, and at what cost: ours, BoTorch's and Optuna's.
 
-    python benchmarks/bench_frontier.py [FOLDER] [--rounds 30] [--trials 5] [--problems flu,dtlz2,vehicle]
+    python -m benchmarks.bench_frontier [FOLDER] [--rounds 30] [--trials 5] [--problems flu,dtlz2,vehicle]
 
 Problems with groups, so that every peer that can see them does:
 
@@ -30,6 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import bridges
 import simulators
+from benchmarks.botorch_models import bounds_of, group_models, linear_constraints, seeded
 from bridges import Loop, initial_design, seed_sequence
 from bridges.feedback import composition, search_space
 from bridges.reframed import ReframedEnvironment
@@ -143,27 +144,12 @@ class NEHVI(Peer):
         import torch
         from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
         from botorch.acquisition.multi_objective.objective import GenericMCMultiOutputObjective
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import ModelListGP, SingleTaskGP
-        from botorch.models.transforms import Normalize, Standardize
         from botorch.optim import optimize_acqf
         from botorch.sampling import SobolQMCNormalSampler
-        from gpytorch.mlls import SumMarginalLogLikelihood
 
-        torch.set_default_dtype(torch.float64)
-        torch.manual_seed(int(np.random.SeedSequence([self.seed, self.rounds]).generate_state(1)[0]))
+        seeded(self)
         told = self.Y if self.of_groups else signed(self.objectives_, self.Y, self.X)
-        X, Y = torch.tensor(self.X), torch.tensor(told)
-        bounds = torch.tensor(np.stack([self.space.lower, self.space.upper]))
-        models = [
-            SingleTaskGP(
-                X, Y[:, [j]],
-                input_transform=Normalize(self.space.d, bounds=bounds), outcome_transform=Standardize(1),
-            )
-            for j in range(Y.shape[1])
-        ]  # fmt: skip
-        model = ModelListGP(*models)
-        fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
+        model, X = group_models(self.space, self.X, told)
 
         def composed(samples, X=None):
             if not self.of_groups:
@@ -184,15 +170,9 @@ class NEHVI(Peer):
             sampler=SobolQMCNormalSampler(torch.Size([128]), seed=self.seed),
             objective=GenericMCMultiOutputObjective(composed),
         )  # fmt: skip
-        every = torch.arange(self.space.d)
-        budget = [
-            (every, -torch.tensor(row), -high)
-            for row, _, high in self.space.constraint_rows()
-            if np.isfinite(high)
-        ]
         point, _ = optimize_acqf(
-            acquisition, bounds, q=n, num_restarts=4, raw_samples=64, sequential=True,
-            inequality_constraints=budget or None,
+            acquisition, bounds_of(self.space), q=n, num_restarts=4, raw_samples=64, sequential=True,
+            inequality_constraints=linear_constraints(self.space),
         )  # fmt: skip
         return self.policy_space.project(point.numpy()[0])[None]  # its constraints hold to 1e-6
 

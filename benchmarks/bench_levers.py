@@ -5,8 +5,8 @@ SciPy). All agents of a trial share the noise and the first policies. With --pee
 (`pip install torch`) and BoTorch's optimiser of mixed spaces (`pip install botorch`), which sees every group,
 as D-GPUCB does; neither is a dependency of policyloop.
 
-    python benchmarks/bench_levers.py [--trials 20] [--rounds 40] [--peers] [--only staff,vessel]
-    python benchmarks/bench_levers.py --ask
+    python -m benchmarks.bench_levers [--trials 20] [--rounds 40] [--peers] [--only staff,vessel]
+    python -m benchmarks.bench_levers --ask
 """
 
 import argparse
@@ -21,6 +21,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from threadpoolctl import threadpool_limits
 
 import simulators
+from benchmarks.botorch_models import bounds_of, group_models, linear_constraints, seeded
 from bridges import Loop, initial_design, make_agent, seed_sequence
 from bridges.agents.optuna_agent import OptunaAgent
 from bridges.feedback import composition, search_space
@@ -207,34 +208,19 @@ class BoTorchMixed(ObservingAgent):
         super().__init__("botorch-mixed", search_space(environment), environment.sign, seed)
         self.environment, self.levers = environment, environment.policy_space.levers
         self.X, self.Y = np.empty((0, self.space.d)), np.empty((0, len(environment.groups)))
+        self.noise = np.empty_like(self.Y)
 
     def tell(self, policies, observations, noise_variance=None, context=None):
         policies, Y = self.as_policies(policies), np.asarray(observations, dtype=float)
         super().tell(policies, self.environment.compose(Y, policies))
         self.X, self.Y = np.vstack([self.X, policies]), np.vstack([self.Y, Y])
+        stated = np.nan if noise_variance is None else np.asarray(noise_variance, dtype=float)
+        self.noise = np.vstack([self.noise, np.broadcast_to(stated, Y.shape)])
 
     def model(self):
-        import torch
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import MixedSingleTaskGP, ModelListGP, SingleTaskGP
-        from botorch.models.transforms import Normalize, Standardize
-        from gpytorch.mlls import SumMarginalLogLikelihood
-
-        X, Y = torch.tensor(self.X), torch.tensor(self.Y)
         kinds = [i for i, lever in enumerate(self.levers) if isinstance(lever, OneOf)]
-        numbers = [i for i in range(self.space.d) if i not in kinds]
-        bounds = torch.tensor(np.stack([self.space.lower, self.space.upper]))
-        scale = Normalize(self.space.d, indices=numbers, bounds=bounds)
-        parts = {"input_transform": scale, "outcome_transform": Standardize(1)}
-        models = [
-            MixedSingleTaskGP(X, Y[:, [j]], cat_dims=kinds, **parts)
-            if kinds
-            else SingleTaskGP(X, Y[:, [j]], **parts)
-            for j in range(Y.shape[1])
-        ]
-        model = ModelListGP(*models)
-        fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
-        return model, X
+        noise = None if np.isnan(self.noise).any() else self.noise
+        return group_models(self.space, self.X, self.Y, kinds, noise)
 
     def objective(self):
         import torch
@@ -252,7 +238,7 @@ class BoTorchMixed(ObservingAgent):
         from botorch.optim import optimize_acqf_mixed_alternating
         from botorch.sampling import SobolQMCNormalSampler
 
-        torch.manual_seed(int(np.random.SeedSequence([self.seed, self.rounds]).generate_state(1)[0]))
+        seeded(self)
         model, X = self.model()
         sampler = SobolQMCNormalSampler(torch.Size([64]), seed=self.seed)
         chosen = qLogNoisyExpectedImprovement(model, X, sampler=sampler, objective=self.objective())
@@ -262,18 +248,14 @@ class BoTorchMixed(ObservingAgent):
             if not isinstance(lever, Real)
         }
         kinds = {i: v for i, v in values.items() if isinstance(self.levers[i], OneOf)}
-        every, rows = torch.arange(self.space.d), []
-        for row, low, high in self.space.constraint_rows():
-            rows += [(every, torch.tensor(row), low)] if np.isfinite(low) else []
-            rows += [(every, -torch.tensor(row), -high)] if np.isfinite(high) else []
         point, _ = optimize_acqf_mixed_alternating(
             chosen,
-            torch.tensor(np.stack([self.space.lower, self.space.upper])),
+            bounds_of(self.space),
             discrete_dims={i: v for i, v in values.items() if i not in kinds},
             cat_dims=kinds,
             raw_samples=128,
             num_restarts=4,
-            inequality_constraints=rows or None,
+            inequality_constraints=linear_constraints(self.space),
             options={"maxiter_alternating": 16},
         )
         x = point.detach().numpy()

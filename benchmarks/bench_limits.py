@@ -1,6 +1,6 @@
 """Problems with limits on outcomes: ours beside BoTorch's and Optuna's constrained optimisers.
 
-    python benchmarks/bench_limits.py [FOLDER] [--rounds 40] [--trials 5] [--problems ..] [--agents ..]
+    python -m benchmarks.bench_limits [FOLDER] [--rounds 40] [--trials 5] [--problems ..] [--agents ..]
 
 - flu: vaccination by age (`flu-ode`), 70+ at most 0.022 sick days a person, 20-49 at most 0.28;
 - flu-abm: the same among 500 persons, 120 days, 70+ at most 0.157 (what a policy is worth: the mean of 20
@@ -11,21 +11,23 @@
   and buckling;
 - inventory: three goods ordered up to a level, costs of stock by good, each good's service at least 0.9.
 
-Groups and limits are observed with noise of 1 % of a spread. Ours are d-gpucb and d-ei with limits, and the
-aggregate ei. BoTorch has a GP of each group, log noisy EI of their composition, and the limits as constraints
-of the samples. Optuna's TPE and GP samplers are told the objective and by how much limits are broken. All
-share the first max(5, 2 d) policies and a trial's noise. Printed after all rounds: the feasible regret, which
-is the best noise-free objective among policies tried that keep the limits, minus the best there is (that of
-the worst policy where none keeps them), over a spread; the share of rounds that break a limit; mean ranks by
-regret; the agent's seconds a round. Trials in FOLDER that are there are not run again; whatever is not
-installed is left out.
+Groups and limits are observed with noise of 1 % of a spread. Ours are d-gpucb, d-ei and auto with limits, and
+the aggregate ei and gp-ucb, which model each limit's value beside the objective. BoTorch has a GP of each
+group, log noisy EI of their composition, and the limits as constraints of the samples. Optuna's TPE and GP
+samplers are told the objective and by how much limits are broken; what they ask for is projected into the
+budget of vaccination. All share the first max(5, 2 d) policies and a trial's noise. Printed after all
+rounds: the feasible regret, which is the best noise-free objective among policies tried that keep the limits,
+minus the best there is (that of the worst policy where none keeps them), over a spread; the share of rounds
+that break a limit; ranks by regret in the trials that all agents have; the agent's processor seconds a round
+after the design. Each trial is a file in FOLDER, and is not run again; whatever is not installed is left out.
 """
 
 import argparse
+import itertools
 import json
 import warnings
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from scipy.optimize import Bounds
@@ -35,13 +37,14 @@ from threadpoolctl import threadpool_limits
 
 import bridges
 import simulators
+from benchmarks.botorch_models import bounds_of, group_models, linear_constraints, seeded
 from bridges import Loop, find_optimum, initial_design, outcome_limits, seed_sequence
 from bridges.feedback import composition, search_space
 from bridges.reframed import ReframedEnvironment
 from optimizer.agents.baselines import ObservingAgent
 from simulators.contract.outcome_limit import Limit
 
-OURS = ("d-gpucb", "d-ei", "ei", "random")
+OURS = ("d-gpucb", "d-ei", "auto", "ei", "gp-ucb", "random")
 PEERS = ("botorch", "optuna-tpe", "optuna-gp")
 PROBLEMS = ("flu", "flu-abm", "gramacy", "townsend", "beam", "inventory")
 
@@ -204,26 +207,11 @@ class ConstrainedEI(Peer):
         import torch
         from botorch.acquisition.logei import qLogNoisyExpectedImprovement
         from botorch.acquisition.objective import GenericMCObjective
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import ModelListGP, SingleTaskGP
-        from botorch.models.transforms import Normalize, Standardize
         from botorch.optim import optimize_acqf
         from botorch.sampling import SobolQMCNormalSampler
-        from gpytorch.mlls import SumMarginalLogLikelihood
 
-        torch.set_default_dtype(torch.float64)
-        torch.manual_seed(int(np.random.SeedSequence([self.seed, self.rounds]).generate_state(1)[0]))
-        X, Y = torch.tensor(self.X), torch.tensor(self.Y)
-        bounds = torch.tensor(np.stack([self.space.lower, self.space.upper]))
-        models = [
-            SingleTaskGP(
-                X, Y[:, [j]],
-                input_transform=Normalize(self.space.d, bounds=bounds), outcome_transform=Standardize(1),
-            )
-            for j in range(Y.shape[1])
-        ]  # fmt: skip
-        model = ModelListGP(*models)
-        fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
+        seeded(self)
+        model, X = group_models(self.space, self.X, self.Y)
         weights = torch.tensor(self.g.sign * self.g.weights(self.X[:1])[0])
         limits = [
             lambda Z, row=row, end=end, sign=sign: sign * (Z @ row - end)
@@ -233,15 +221,10 @@ class ConstrainedEI(Peer):
             model, X, sampler=SobolQMCNormalSampler(torch.Size([128]), seed=self.seed),
             objective=GenericMCObjective(lambda Z, X=None: Z @ weights), constraints=limits,
         )  # fmt: skip
-        every = torch.arange(self.space.d)
-        budget = [
-            (every, -torch.tensor(row), -high)
-            for row, _, high in self.space.constraint_rows()
-            if np.isfinite(high)
-        ]
         point, _ = optimize_acqf(
-            acquisition, bounds, q=n, num_restarts=4, raw_samples=64, inequality_constraints=budget or None
-        )
+            acquisition, bounds_of(self.space), q=n, num_restarts=4, raw_samples=64,
+            inequality_constraints=linear_constraints(self.space),
+        )  # fmt: skip
         return self.policy_space.project(point.numpy()[0])[None]
 
 
@@ -281,6 +264,23 @@ class Constrained(Peer):
         return self.policy_space.project(x)[None]
 
 
+def timed(agent):
+    """The processor seconds of an agent's asks and tells, as they come."""
+    spent = []
+
+    def measured(call):
+        def of(*arguments, **options):
+            began = process_time()
+            found = call(*arguments, **options)
+            spent.append(process_time() - began)
+            return found
+
+        return of
+
+    agent.ask, agent.tell = measured(agent.ask), measured(agent.tell)
+    return spent
+
+
 def run(name, label, trial, rounds, truth):
     """One trial of an agent."""
     environment = problem(name)
@@ -293,6 +293,7 @@ def run(name, label, trial, rounds, truth):
         agent = Constrained(environment, seed, {"optuna-tpe": "TPESampler", "optuna-gp": "GPSampler"}[label])
     d = environment.policy_space.d
     design = initial_design(environment, max(5, 2 * d), seed_sequence(0, trial, "design"))
+    spent = timed(agent)
     loop = Loop(environment, agent, seed_sequence(0, trial, "noise"), design=design)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
@@ -304,7 +305,7 @@ def run(name, label, trial, rounds, truth):
     return {
         "best": np.minimum.accumulate(values).tolist(),
         "broken": float(1 - kept.mean()),
-        "seconds": float(np.mean([one.seconds for one in found if one.round > len(design)])),
+        "seconds": sum(spent) / (rounds - len(design)),
     }
 
 
@@ -317,60 +318,72 @@ def main():
     parser.add_argument("--agents", default=",".join([*OURS, *PEERS]))
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    file = args.folder / f"limits-{args.rounds}.json"
-    known = json.loads(file.read_text()) if file.exists() else {}
-    agents, missing = args.agents.split(","), set()
-    truths = {}
+    problems, agents = args.problems.split(","), args.agents.split(",")
+    missing, truths = set(), {}
     for trial in range(1, args.trials + 1):
-        for name in args.problems.split(","):
+        for name, label in itertools.product(problems, agents):
+            file = path(args, name, label, trial)
+            if file.exists() or label in missing:
+                continue
             if name not in truths:
-                truth = truths[name] = Truth(problem(name))
-                ends = {"best": float(truth.best), "worst": float(truth.worst), "spread": float(truth.spread)}
-                known[name] = ends
-            for label in agents:
-                key = f"{name}/{label}/{trial}"
-                if key in known or label in missing:
-                    continue
-                began = perf_counter()
-                try:
-                    known[key] = one = run(name, label, trial, args.rounds, truths[name])
-                except ImportError as error:
-                    print(f"{label} is left out: {error}", flush=True)
-                    missing.add(label)
-                    continue
-                partial = file.with_suffix(".partial")
-                partial.write_text(json.dumps(known))
-                partial.replace(file)
-                print(
-                    f"{key}: {one['best'][-1]:.5g}, {one['broken']:.2f} broken, {one['seconds']:.3f} s a "
-                    f"round, {perf_counter() - began:.0f} s",
-                    flush=True,
-                )
-    table(known, args.problems.split(","), agents, args.trials)
+                truths[name] = Truth(problem(name))
+            truth, began = truths[name], process_time()
+            try:
+                found = run(name, label, trial, args.rounds, truth)
+            except ImportError as error:
+                print(f"{label} is left out: {error}", flush=True)
+                missing.add(label)
+                continue
+            found |= {"least": float(truth.best), "spread": float(truth.spread)}
+            partial = file.with_suffix(".partial")
+            partial.write_text(json.dumps(found))
+            partial.replace(file)
+            print(
+                f"{file.stem}: {found['best'][-1]:.5g}, {found['broken']:.2f} broken, "
+                f"{found['seconds']:.3f} s a round, {process_time() - began:.0f} s in all",
+                flush=True,
+            )
+    table(args, problems, agents)
 
 
-def table(known, problems, agents, trials):
-    """Print the tables of trials that all agents which ran at all have."""
+def path(args, name, label, trial):
+    """The file of a trial."""
+    return args.folder / f"{name}--{label}--{args.rounds}--{trial}.json"
+
+
+def table(args, problems, agents):
+    """Print a table a problem, and the mean ranks of all."""
     ranks = {label: [] for label in agents}
     for name in problems:
-        ran = [label for label in agents if f"{name}/{label}/1" in known]
-        whole = [t for t in range(1, trials + 1) if all(f"{name}/{label}/{t}" in known for label in ran)]
-        if not whole or name not in known:
+        files = {
+            label: {t: path(args, name, label, t) for t in range(1, args.trials + 1)} for label in agents
+        }
+        known = {
+            label: {t: json.loads(file.read_text()) for t, file in own.items() if file.exists()}
+            for label, own in files.items()
+        }
+        known = {label: own for label, own in known.items() if own}
+        if not known:
             continue
-        last = {label: [known[f"{name}/{label}/{t}"]["best"][-1] for t in whole] for label in ran}
-        best = min(known[name]["best"], *(min(values) for values in last.values()))
-        places = np.array([rankdata(np.array([last[label][i] for label in ran])) for i in range(len(whole))])
-        print(f"\n{name}: {len(whole)} trials, best {best:.5g}")
-        print("| agent | feasible regret, of a spread | rounds that break a limit | rank | s a round |")
-        print("|---|---|---|---|---|")
-        for place, label in enumerate(ran):
-            own = [known[f"{name}/{label}/{t}"] for t in whole]
-            regret = (np.array(last[label]) - best) / known[name]["spread"]
-            ranks[label] += places[:, place].tolist()
+        every = [one for own in known.values() for one in own.values()]
+        best = min(one["best"][-1] for one in every)
+        best = min([best, *(one["least"] for one in every)])
+        common = sorted(set.intersection(*(set(own) for own in known.values())))
+        places = [rankdata([own[t]["best"][-1] for own in known.values()]) for t in common]
+        print(f"\n{name}: best {best:.5g}, ranks of {len(common)} trials")
+        print(
+            "| agent | trials | feasible regret, of a spread | rounds that break a limit | rank | s a round |"
+        )
+        print("|---|---|---|---|---|---|")
+        for place, (label, own) in enumerate(known.items()):
+            regret = np.array([(one["best"][-1] - best) / one["spread"] for one in own.values()])
+            ranked = [row[place] for row in places]
+            ranks[label] += ranked
             print(
-                f"| {label} | {regret.mean():.4f} (median {np.median(regret):.4f}) "
-                f"| {np.mean([one['broken'] for one in own]):.2f} | {places[:, place].mean():.1f} "
-                f"| {np.mean([one['seconds'] for one in own]):.3f} |"
+                f"| {label} | {len(own)} | {regret.mean():.4f} (median {np.median(regret):.4f}) "
+                f"| {np.mean([one['broken'] for one in own.values()]):.2f} "
+                f"| {np.mean(ranked) if ranked else np.nan:.1f} "
+                f"| {np.mean([one['seconds'] for one in own.values() if one['seconds']]):.3f} |"
             )
     print("\nmean rank over all problems: ", end="")
     print(", ".join(f"{label} {np.mean(found):.2f}" for label, found in ranks.items() if found))

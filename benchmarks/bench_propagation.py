@@ -10,7 +10,7 @@ the NWS perceived temperature of a temperature (mean 80 degF, deviation 12), a h
 decomposed ones a kernel a group, the aggregate ones a kernel of the composed values. All agents of a trial
 see the same world, the same first policy and the same noise of each round and candidate.
 
-Printed for each agent: mean cumulative regret, and its ratio to GP-UCB's with a 95 % interval by bootstrap
+Printed for each agent: mean cumulative regret, and its ratio to GP-UCB's with Fieller's 95 % interval
 over trials. `--samples` and `--smoothing` show what the number of samples and their smoothing do. `--speed`
 times one ask over 960 candidates after 300 rounds, for the NWS perceived temperature from K and m/s.
 """
@@ -29,6 +29,7 @@ from optimizer.acquisition.exploration import default_exploration
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.settings import AgentSettings
 from optimizer.composition.propagation import SAMPLES, Bound, Delta, Sampled
+from scenarios.results.intervals import gain_interval
 from simulators.weather.perceived_temperature import perceived_temperature, perceived_temperature_gradient
 
 CANDIDATES, ASIDE, GROUPS = 400, 200, 3
@@ -139,12 +140,12 @@ def trial(kind, seed, rounds, samples, names):
     return regrets, seconds
 
 
-def ratio(mine, reference, resamples=2000):
-    """mean(mine) / mean(reference) with a 95 % interval by bootstrap over trials."""
+def ratio(mine, reference):
+    """mean(mine) / mean(reference) with Fieller's 95 % interval over paired trials; nan without ends."""
     mine, reference = np.array(mine), np.array(reference)
-    chosen = np.random.default_rng(0).integers(len(mine), size=(resamples, len(mine)))
-    ratios = mine[chosen].mean(axis=1) / reference[chosen].mean(axis=1)
-    return mine.mean() / reference.mean(), *np.quantile(ratios, [0.025, 0.975])
+    gain = gain_interval(mine, reference, minimise=True)
+    ends = (np.nan if end is None else 1 - end / 100 for end in (gain["high"], gain["low"]))
+    return mine.mean() / reference.mean(), *ends
 
 
 def limited(*arguments):

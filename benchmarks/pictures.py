@@ -2,8 +2,8 @@
 
     python -m benchmarks.pictures [FOLDER]
 
-A flu of 3 trials of 25 rounds is run, its report written, and its page asked to count those of 70+ ten
-times; a Chromium with its chromedriver takes the pictures (light, 1,400 pixels).
+A flu of 3 trials of 25 rounds is run, its report written, and its page asked for ten sick days of 70+ in
+place of one; a Chromium with its chromedriver takes the pictures (light, 1,400 pixels).
 """
 
 import base64

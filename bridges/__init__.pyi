@@ -1,7 +1,11 @@
 from .agents.making import asked as asked
 from .agents.making import initial_design as initial_design
+from .agents.making import kept_in_range as kept_in_range
+from .agents.making import know_acquisition as know_acquisition
+from .agents.making import know_family as know_family
 from .agents.making import make_agent as make_agent
 from .agents.making import modelled as modelled
+from .agents.making import objective_range as objective_range
 from .composing import composed as composed
 from .composing import known_outcomes as known_outcomes
 from .ensemble import EnsembleEnvironment as EnsembleEnvironment
@@ -22,7 +26,6 @@ from .feedback import observation as observation
 from .feedback import search_space as search_space
 from .loop import Loop as Loop
 from .loop import Parted as Parted
-from .loop import moment as moment
 from .optimum import Optimum as Optimum
 from .optimum import find_optimum as find_optimum
 from .optimum import find_worst as find_worst
@@ -36,6 +39,7 @@ from .reframed import Reweighing as Reweighing
 from .reframed import outcome_limits as outcome_limits
 from .replication import Replication as Replication
 from .round import Round as Round
+from .round import moment as moment
 from .seeds import as_int as as_int
 from .seeds import seed_sequence as seed_sequence
 from .steps import OneByOne as OneByOne

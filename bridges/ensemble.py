@@ -21,7 +21,7 @@ from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError
 from simulators.contract.registry import make
 from simulators.contract.seeds import as_sequence
-from simulators.contract.validation import number, whole
+from simulators.contract.validation import expected_ranges, number, outcome_ranges, whole
 
 DISTRIBUTIONS = ("uniform", "normal", "lognormal")
 MOST = 100
@@ -108,6 +108,8 @@ class EnsembleEnvironment(Environment):
         self.current_policy = first.current_policy
         self.current_policy_label = first.current_policy_label
         self.info_units = first.info_units
+        self.outcome_range = _ranges([one.outcome_range for one in self.members], first.groups)
+        self.expected_range = _ranges([expected_ranges(one) for one in self.members], first.groups)
         persons = [one.group_persons for one in self.members]
         if all(one is not None for one in persons):
             self.group_persons = np.concatenate([np.asarray(one, dtype=float) for one in persons])
@@ -302,6 +304,14 @@ def _shares(name: str, given: Sequence[float] | None, M: int) -> Array:
     values = np.ones(M) if given is None else _positive(name, given, M)
     shares: Array = values / values.sum()
     return shares
+
+
+def _ranges(of_members: Sequence[Any], groups: Sequence[str]) -> Any:
+    """The ranges of all members' outcomes, (M J, 2); None where no member has any."""
+    if all(one is None for one in of_members):
+        return None
+    found = [outcome_ranges((-np.inf, np.inf) if one is None else one, groups) for one in of_members]
+    return np.concatenate([one for one in found if one is not None])
 
 
 def _objective(text: str, sense: Any) -> ReadyComposition | None:

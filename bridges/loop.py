@@ -14,7 +14,7 @@ from bridges.feedback import observation, search_space
 from bridges.members import apart
 from bridges.optimum import Optimum, find_optimum, regret
 from bridges.replication import Replicated, Replication
-from bridges.round import Round
+from bridges.round import Round, moment
 from bridges.seeds import as_int, child
 from bridges.steps import OneByOne, Part, Steps, Taken, whole_policy
 from optimizer.agents.agent import Agent, Query, Recommendation
@@ -79,8 +79,8 @@ class Loop:
     Raises
     ------
     ValueError
-        If the environment has memory, and a batch, others' steps or several runs are wanted: its steps hang
-        together.
+        If the environment has memory, and others' steps, several runs or a batch are wanted, but for one of
+        steps that it takes at once: its steps hang together.
     """
 
     def __init__(
@@ -98,7 +98,8 @@ class Loop:
     ) -> None:
         if parallel < 1:
             raise ValueError(f"parallel = {parallel}; accepted: a whole number, 1 or more")
-        if environment.has_memory and (parallel > 1 or steps is not None or replication is not None):
+        apart_in_time = environment.steps_at_once % parallel
+        if environment.has_memory and (apart_in_time or steps is not None or replication is not None):
             raise ValueError(f"{environment.name} has memory: its steps cannot be taken side by side")
         self.environment = environment
         self.agent = agent
@@ -153,25 +154,38 @@ class Loop:
         known = {t: one for t, one in (learned or {}).items() if t in past}
         if compare and told:
             known = {t: one for t, one in known.items() if t < told[-1].start}
+        if self._picks_again:
+            known = {}
         recalled = max(known, default=0)
         if recalled:
             self.agent.postpone()
         for whole in told:
             if compare and whole == told[-1]:
                 self._compare(self._policies(whole, self.environment.context), past)
+            queries = self._policies(whole, self.environment.context) if self._picks_again else {}
             for t in whole:
-                self._replay(past[t])
+                self._replay(past[t], queries.get(t))
                 if t == recalled:
                     self.agent.recall(known[t])
         for whole in batches[len(told) :]:
             yield from self._batch(whole, rounds, past, compare)
 
-    def _replay(self, past: Round) -> None:
+    @property
+    def _picks_again(self) -> bool:
+        """Whether rounds are replayed by asking again: they do not say of which groups they were."""
+        environment = self.environment
+        return environment.has_memory and getattr(environment, "query_costs", None) is not None
+
+    def _replay(self, past: Round, asked: Any = None) -> None:
         context = self.environment.context
-        if self.environment.has_memory:
-            for _ in self._steps.take([(self._begin(past.round), past.asked)]):
-                pass
+        self._retake(past, asked)
         self._tell(past, context)
+
+    def _retake(self, past: Round, asked: Any = None) -> None:
+        """Take the step of a stored round again, where a memory needs it."""
+        if self.environment.has_memory:
+            for _ in self._steps.take([(self._begin(past.round), past.asked if asked is None else asked)]):
+                pass
 
     def _compare(self, policies: Mapping[int, Any], past: Mapping[int, Round]) -> None:
         """Check that an agent asks for what it asked for before."""
@@ -203,6 +217,8 @@ class Loop:
         expected = {t: self._expected(policies[t]) for t in missing}
         optimum = find_optimum(self.environment) if self.environment.lives else self.optimum
         ended = {t: past[t] for t in numbers if t in past}
+        for t in ended if missing else ():
+            self._retake(past[t], queries[t])
         asked = [(self._begin(t), queries[t]) for t in missing]
         last: Round | None = None
         for taken in self._steps.take(asked):
@@ -382,8 +398,3 @@ class Loop:
                     failure(error),
                 )
             return unknown
-
-
-def moment(context: float | None) -> dict[str, Any]:
-    """The time as an agent's argument; none where the world does not live: agents need not know of it."""
-    return {} if context is None else {"context": context}

@@ -81,7 +81,9 @@ class ReframedEnvironment(Environment):
             self.sense = objective.own_sense
             self.ready = objective
         self.has_memory, self.lives = environment.has_memory, environment.lives
+        self.steps_at_once = environment.steps_at_once
         self.outcome_range = environment.outcome_range
+        self.expected_range = environment.expected_range
         self.current_policy = environment.current_policy
         self.current_policy_label = environment.current_policy_label
         self.info_units = environment.info_units

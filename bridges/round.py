@@ -70,3 +70,8 @@ class Round:
     def asked(self) -> Any:
         """The policy as agents and environments speak of it: its row in a finite space, else its entries."""
         return self.policy if self.row is None else self.row
+
+
+def moment(context: float | None) -> dict[str, Any]:
+    """The time as an agent's argument; none where the world does not live: agents need not know of it."""
+    return {} if context is None else {"context": context}

@@ -1,11 +1,15 @@
 from .acquisition.acquisition import Acquisition as Acquisition
+from .acquisition.acquisition import ScoredAcquisition as ScoredAcquisition
 from .acquisition.exploration import ConstantBeta as ConstantBeta
 from .acquisition.exploration import ContinuousBeta as ContinuousBeta
 from .acquisition.exploration import Exploration as Exploration
 from .acquisition.exploration import FiniteBeta as FiniteBeta
 from .acquisition.exploration import default_exploration as default_exploration
 from .acquisition.improvement import ExpectedImprovement as ExpectedImprovement
+from .acquisition.names import acquisition_names as acquisition_names
+from .acquisition.names import register_acquisition as register_acquisition
 from .acquisition.probability import ProbabilityOfImprovement as ProbabilityOfImprovement
+from .acquisition.search import Search as Search
 from .acquisition.ucb import UCB as UCB
 from .agents.agent import AGENT_VERSION as AGENT_VERSION
 from .agents.agent import Agent as Agent
@@ -24,6 +28,8 @@ from .posterior.candidates import CandidatePosterior as CandidatePosterior
 from .posterior.decomposed_gp import DecomposedGP as DecomposedGP
 from .posterior.gaussian_process import GaussianProcess as GaussianProcess
 from .posterior.solved_rows import RowStorage as RowStorage
+from .prior.families import family_names as family_names
+from .prior.families import register_family as register_family
 from .prior.learning import learn_prior as learn_prior
 from .prior.prior import Prior as Prior
 from .regression.regressors import AggregateGPRegressor as AggregateGPRegressor

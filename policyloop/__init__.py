@@ -1,8 +1,9 @@
 """The version, and the check that the four packages that policyloop is made of are its own.
 
 The packages are called `simulators`, `optimizer`, `bridges` and `scenarios`. A folder of the same name on the
-import path before ours would shadow it, and fail in ways that nobody understands, so it is found out first
-and named.
+import path before ours would shadow it, and a distribution with a package of the same name, installed into
+the same environment, would overwrite it. Both fail in ways that nobody understands, so they are found out
+first and named.
 """
 
 from importlib.util import find_spec
@@ -24,7 +25,31 @@ def shadowed() -> str | None:
                 f"'{package}' at {places[0]} shadows policyloop's own package of that name: "
                 "rename it, or run from another folder"
             )
+        if not _is_ours(home / package / "__init__.py"):
+            return (
+                f"'{package}' at {home / package} was overwritten by {_who_has(package)}: uninstall that, "
+                "and install policyloop again, in an environment of its own"
+            )
     return None
+
+
+OURS = b"lazy_loader.attach_stub"
+"""What stands in the `__init__.py` of each of the four."""
+
+
+def _is_ours(file: Path) -> bool:
+    try:
+        return OURS in file.read_bytes()
+    except OSError:
+        return False
+
+
+def _who_has(package: str) -> str:
+    """The other distributions that have installed a package of a name, in words."""
+    from importlib.metadata import packages_distributions  # slow, and needed only where something is wrong
+
+    others = sorted({one for one in packages_distributions().get(package, []) if one != "policyloop"})
+    return " and ".join(repr(one) for one in others) or "another distribution"
 
 
 def check_packages() -> None:

@@ -7,6 +7,7 @@ from .questions.frontier import frontier as frontier
 from .questions.question import Question as Question
 from .questions.what_if import what_if as what_if
 from .reporting.report import report as report
+from .results.statistics import compare as compare
 from .running.progress import PlainLines as PlainLines
 from .running.run import run as run
 from .study.study import Study as Study

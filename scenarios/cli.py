@@ -19,6 +19,7 @@ from scenarios.commands.check import check
 from scenarios.commands.console import INTERRUPTED, SIMULATOR, USER, never_refuse, tell
 from scenarios.commands.data import data
 from scenarios.commands.doctor import doctor
+from scenarios.commands.forecast import forecast
 from scenarios.commands.list import list_scenarios
 from scenarios.commands.new import new
 from scenarios.commands.questions import evaluate, frontier, what_if
@@ -82,6 +83,7 @@ app.command("what-if")(what_if)
 app.command()(frontier)
 app.command()(evaluate)
 app.command()(stations)
+app.command()(forecast)
 app.add_typer(new, name="new", rich_help_panel=None)
 app.add_typer(data, name="data", rich_help_panel=None)
 

@@ -39,3 +39,34 @@ def test_importing_bridges_beside_a_package_called_simulators_says_so(tmp_path):
 def test_without_a_shadow_the_packages_are_our_own(tmp_path):
     assert policyloop.shadowed() is None
     assert python("import bridges, policyloop; print(policyloop.__version__)", tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("package", policyloop.PACKAGES)
+def test_a_distribution_that_has_overwritten_one_of_ours_is_named(tmp_path, package):
+    """As `pip install` of another distribution does, whose package has the same name."""
+    site = tmp_path / "site-packages"
+    for one in (*policyloop.PACKAGES, "policyloop"):
+        (site / one).mkdir(parents=True)
+        for file in (ROOT / one).glob("__*.py*"):
+            (site / one / file.name).write_bytes(file.read_bytes())
+    told = site / "other_tools-2.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: other-tools\nVersion: 2.0\n")
+    (told / "top_level.txt").write_text(f"{package}\n")
+    code = "import policyloop; print(policyloop.shadowed())"
+    assert alone(code, site).stdout == "None\n"
+    (site / package / "__init__.py").write_text("what = 'a package of somebody else'\n")
+    done = alone("import policyloop.__main__; policyloop.__main__.main()", site)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert f"{package!r} at {site / package} was overwritten by 'other-tools'" in done.stderr
+    (site / package / "__init__.py").unlink()  # as when the other is uninstalled
+    assert "was overwritten by" in alone(code, site).stdout
+
+
+def alone(code, site):
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(site)!r})\n{code}"],
+        cwd=site,
+        capture_output=True,
+        text=True,
+    )

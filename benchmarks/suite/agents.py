@@ -1,6 +1,8 @@
 """The agents of the suite: ours with their variants, and others' through policyloop's own bridges."""
 
 from bridges import make_agent
+from optimizer import Acquisition
+from simulators.contract.targets import is_target, load_target
 
 OURS = {
     "auto": ("auto", {}),
@@ -64,8 +66,18 @@ class InTurn:
             self.second.recall(self.first.learned)
 
 
+def own(target, problem, seed):
+    """Somebody's own: an agent as `optimizer.register_agent` takes it, or d-gpucb with an acquisition."""
+    found = load_target(target)
+    if isinstance(found, type) and issubclass(found, Acquisition):
+        return make_agent("d-gpucb", problem, acquisition=target, seed=seed)
+    return make_agent(target, problem, seed=seed)
+
+
 def build(label, problem, seed, rounds):
-    """An agent of the suite by its label."""
+    """An agent of the suite by its label, or one's own by where it is."""
+    if is_target(label):
+        return own(label, problem, seed)
     if label == THEN:
         first, second = (make_agent(name, problem, seed=seed) for name in ("d-gpucb", "d-ei"))
         return InTurn(first, second, rounds - rounds // 4)

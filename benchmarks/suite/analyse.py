@@ -1,17 +1,21 @@
 """What a folder of the suite's results says, as Markdown.
 
-    python -m benchmarks.suite.analyse --folder suite-results [--part choosing] [--reference d-gpucb]
+    python -m benchmarks.suite.analyse --folder suite-results [--part choosing] [--reference auto]
+    python -m benchmarks.suite.analyse --folder mine-results --published    # beside the results kept here
+    python -m benchmarks.suite.analyse --folder suite-results --published --write benchmarks/suite/results.csv
 
 Regret is taken as log10 of its multiple of the problem's scale (the median regret of a random policy), simple
 regret not below `FLOOR` of it: below a ten-thousandth, differences are not worth telling, and a regret of
 zero has no logarithm. An agent is compared with the reference in pairs, trial by trial, a problem's mean
 difference first, then the mean over problems. Its interval is a bootstrap clustered by problem: problems are
 drawn again, then trials within each. Of ten problems such an interval is too short (0.89 in place of 0.95 at
-n = 10, `benchmarks/bench_intervals.py`), so Student's t over the problems' means stands beside it. Ranks are
-taken within a trial, over the trials that all agents have.
+n = 10, `benchmarks/bench_intervals.py`), so the wider of it and Student's t over the problems' means is told.
+Multiples are geometric means over problems. Ranks, 1 is best, are taken within a trial, of the agents that
+have run as many trials as any.
 """
 
 import argparse
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -19,23 +23,52 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.suite.optima import CHOOSING, JUDGING, stored
-from benchmarks.suite.run import read
+from benchmarks.suite.run import COLUMNS, read
+
+PUBLISHED = Path(__file__).with_name("results.csv")
+"""A line a problem, agent and trial, of all agents that anyone has run: to be extended."""
 
 FLOOR = 1e-4
+MEASURES = {"simple": "simple regret", "tried": "best tried", "cumulative": "cumulative regret"}
+"""Columns of `table`: regret of the policy recommended, of the best policy tried, of all rounds."""
 RESAMPLES = 4000
 
 
-def table(folder, problems, rounds=40):
-    """One row a (problem, agent, trial): log10 of simple and of cumulative regret, and seconds a round."""
+def collected(folder, published=None):
+    """The lines of a folder's files, and those of a published table that the folder does not have."""
     rows = [row for path in sorted(Path(folder).glob("*--*.csv")) for row in read(path)]
-    frame = pd.DataFrame(rows)
+    there = {(row["problem"], row["agent"], row["trial"], row["rounds"]) for row in rows}
+    others = [] if published is None else read(Path(published))
+    return [
+        *(row for row in others if (row["problem"], row["agent"], row["trial"], row["rounds"]) not in there),
+        *rows,
+    ]
+
+
+def write(rows, path):
+    """A published table of lines, in order of problem, agent and trial."""
+    rows = sorted(rows, key=lambda row: (row["problem"], row["agent"], int(row["trial"])))
+    fresh = Path(path).with_suffix(".part")
+    with fresh.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    fresh.replace(path)
+
+
+def table(folder, problems, rounds=40, published=None):
+    """One row a (problem, agent, trial): log10 of the `MEASURES`, and seconds a round."""
+    frame = pd.DataFrame(collected(folder, published))
     if frame.empty:
         return frame
     numbers = ["trial", "rounds", "simple_regret", "best_tried", "cumulative_regret", "seconds_a_round"]
     frame[numbers] = frame[numbers].astype(float)
     frame = frame[frame["problem"].isin(problems) & (frame["rounds"] == rounds)].copy()
+    if frame.empty:
+        return frame
     scale = frame["problem"].map({name: one["scale"] for name, one in stored().items()})
     frame["simple"] = np.log10(np.maximum(frame["simple_regret"] / scale, FLOOR))
+    frame["tried"] = np.log10(np.maximum(frame["best_tried"] / scale, FLOOR))
     frame["cumulative"] = np.log10(np.maximum(frame["cumulative_regret"] / scale, FLOOR))
     return frame
 
@@ -53,11 +86,12 @@ def clustered(by_problem, rng):
     """The mean over problems' means, and its 95 % bootstrap interval: problems, then trials within each."""
     groups = list(by_problem.values())
     mean = np.mean([own.mean() for own in groups])
-    again = np.empty(RESAMPLES)
-    for i in range(RESAMPLES):
-        chosen = rng.integers(len(groups), size=len(groups))
-        again[i] = np.mean([rng.choice(groups[k], len(groups[k])).mean() for k in chosen])
-    return mean, *np.quantile(again, [0.025, 0.975])
+    chosen = rng.integers(len(groups), size=(RESAMPLES, len(groups)))
+    again = np.empty(chosen.shape)
+    for k, own in enumerate(groups):
+        times = chosen == k
+        again[times] = rng.choice(own, (times.sum(), len(own))).mean(axis=1)
+    return mean, *np.quantile(again.mean(axis=1), [0.025, 0.975])
 
 
 def over_problems(by_problem):
@@ -77,31 +111,43 @@ def ranks(frame, agents, measure):
     return by_problem.mean(), len(wide)
 
 
+def multiple(found):
+    """The geometric mean over problems, with the wider of both intervals, from differences of log10."""
+    mean, low, high = clustered(found, np.random.default_rng(0))
+    t_low, t_high = over_problems(found)
+    return f"{10**mean:.3g} [{10 ** np.fmin(low, t_low):.3g}, {10 ** np.fmax(high, t_high):.3g}]"
+
+
+def seconds_ratio(frame, agent, reference):
+    """The median over pairs of how many times the reference's seconds a round an agent takes."""
+    wide = frame.pivot(index=["problem", "trial"], columns="agent", values="seconds_a_round")
+    return (wide[agent] / wide[reference]).median()
+
+
 def report(frame, reference):
     """The Markdown tables."""
     agents = sorted(frame["agent"].unique(), key=lambda one: (one != reference, one))
-    lines = []
-    complete = [one for one in agents if one not in ("optuna-gp", "botorch-ei")]
-    for measure in ("simple", "cumulative"):
-        mean_rank, count = ranks(frame, complete, measure)
-        lines += [
-            f"\n### {measure} regret: log10, minus that of {reference}\n",
-            "| agent | problems | trials | difference | bootstrap by problem | t over problems | "
-            f"mean rank in {count} | seconds a round |",
-            "|---|---|---|---|---|---|---|---|",
+    most = frame.groupby("agent").size().max()
+    complete = [one for one in agents if (frame["agent"] == one).sum() == most]
+    mean_ranks = {measure: ranks(frame, complete, measure) for measure in MEASURES}
+    heads = ["agent", "pairs", *(f"{one}, times {reference}'s" for one in MEASURES.values())]
+    heads += ["rank, simple", "rank, cumulative", "seconds a round", "times"]
+    lines = [
+        f"Ranks of {len(complete)} agents in {mean_ranks['simple'][1]} trials.\n",
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
+    ]
+    for agent in agents:
+        own = frame[frame["agent"] == agent]
+        pairs = {measure: differences(frame, agent, reference, measure) for measure in MEASURES}
+        cells = [
+            str(sum(len(one) for one in pairs["simple"].values())),
+            *["1" if agent == reference else multiple(one) for one in pairs.values()],
+            *[f"{mean_ranks[one][0].get(agent, np.nan):.2f}" for one in ("simple", "cumulative")],
+            f"{own.groupby('problem')['seconds_a_round'].median().mean():.3f}",
+            f"{seconds_ratio(frame, agent, reference):.2f}",
         ]
-        for agent in agents:
-            own = frame[frame["agent"] == agent]
-            seconds = own.groupby("problem")["seconds_a_round"].median().mean()
-            rank = f"{mean_rank[agent]:.2f}" if agent in mean_rank else "-"
-            found = differences(frame, agent, reference, measure)
-            count_trials = sum(len(one) for one in found.values())
-            cells = "reference | | "
-            if agent != reference and found:
-                mean, low, high = clustered(found, np.random.default_rng(0))
-                t_low, t_high = over_problems(found)
-                cells = f"{mean:+.3f} | [{low:+.3f}, {high:+.3f}] | [{t_low:+.3f}, {t_high:+.3f}]"
-            lines.append(f"| {agent} | {len(found)} | {count_trials} | {cells} | {rank} | {seconds:.3f} |")
+        lines.append(f"| {agent} | {' | '.join(cells)} |")
     problems = [one for one in (*CHOOSING, *JUDGING) if one in set(frame["problem"])]
     lines += [
         "\n### by problem: median simple regret, as a share of a random policy's\n",
@@ -118,11 +164,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", default="suite-results")
     parser.add_argument("--part", choices=("choosing", "judging"), default="choosing")
-    parser.add_argument("--reference", default="d-gpucb")
+    parser.add_argument("--reference", default="auto")
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--published", action="store_true", help="add the results kept beside the suite")
+    parser.add_argument("--write", help="write all lines as one table, to be published")
     options = parser.parse_args()
     part = CHOOSING if options.part == "choosing" else JUDGING
-    frame = table(options.folder, part, options.rounds)
+    published = PUBLISHED if options.published else None
+    if options.write:
+        write(collected(options.folder, published), options.write)
+    frame = table(options.folder, part, options.rounds, published)
     if frame.empty:
         raise SystemExit(f"{options.folder}: holds no result of the part {options.part}")
     print(report(frame, options.reference))

@@ -4,12 +4,13 @@ import numpy as np
 import torch
 
 from benchmarks.bench_levers import BoTorchMixed
+from benchmarks.botorch_models import bounds_of, seeded
 
 
 class BoTorchEI(BoTorchMixed):
     """As in `bench_levers`, with any composition, and BoTorch's continuous optimiser where all is real.
 
-    Noise is learned: `MixedSingleTaskGP` learns it, and the others do here as well.
+    Where the noise is stated, its models are told it, as every agent is.
     """
 
     def objective(self):
@@ -27,10 +28,9 @@ class BoTorchEI(BoTorchMixed):
         from botorch.optim import optimize_acqf
         from botorch.sampling import SobolQMCNormalSampler
 
-        torch.manual_seed(int(np.random.SeedSequence([self.seed, self.rounds]).generate_state(1)[0]))
+        seeded(self)
         model, X = self.model()
         sampler = SobolQMCNormalSampler(torch.Size([64]), seed=self.seed)
         chosen = qLogNoisyExpectedImprovement(model, X, sampler=sampler, objective=self.objective())
-        bounds = torch.tensor(np.stack([self.space.lower, self.space.upper]))
-        point, _ = optimize_acqf(chosen, bounds, q=n, num_restarts=4, raw_samples=128)
+        point, _ = optimize_acqf(chosen, bounds_of(self.space), q=n, num_restarts=4, raw_samples=128)
         return np.clip(point.detach().numpy(), self.space.lower, self.space.upper)

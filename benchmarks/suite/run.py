@@ -2,10 +2,11 @@
 
     python -m benchmarks.suite.run --part choosing --folder suite-results
     python -m benchmarks.suite.run --part judging --agents random --trials 1
+    python -m benchmarks.suite.run --agent mine.py:Mine --trials 3 --folder mine-results
 
 All agents of a trial share its noise and its first policies (a Sobol design of max(5, 2 d)). Trials go round
 by round of the suite: the first trial of every problem and agent, then the second, so that whatever is done
-when it is stopped is balanced.
+when it is stopped is balanced. Seconds a round are processor time.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import csv
 import sys
 import warnings
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -72,10 +73,10 @@ def trial(name, label, number, rounds, best):
     first = initial_design(problem, design, seed_sequence(0, number, "design"))
     agent = suite_agents.build(label, problem, number, rounds)
     loop = Loop(problem, agent, seed_sequence(0, number, "noise"), design=first)
-    began = perf_counter()
+    began = process_time()
     tried = [one.expected for one in loop.run(rounds)]
     policy = np.asarray(agent.recommend().policy, dtype=float)
-    seconds = (perf_counter() - began) / max(1, rounds - design)
+    seconds = (process_time() - began) / max(1, rounds - design)
     regret = np.maximum(problem.sign * (best - np.array(tried)), 0.0)
     simple = max(0.0, float(problem.sign * (best - problem.value(policy[None])[0])))
     values = (name, label, number, rounds, simple, regret.min(), regret.sum(), seconds)
@@ -115,15 +116,29 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", choices=("choosing", "judging"), default="choosing")
     parser.add_argument("--only", default="", help="some of the part's problems, by comma")
-    parser.add_argument("--agents", default=",".join(DEFAULT_AGENTS), help="labels, by comma; 'all' for all")
+    parser.add_argument("--agents", help="labels, by comma; 'all' for all; default: all of ours")
+    parser.add_argument(
+        "--agent",
+        action="append",
+        default=[],
+        help="module:Class or FILE.py:Class of an agent or an acquisition of your own; alone unless --agents",
+    )
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--folder", default="suite-results")
     options = parser.parse_args()
     part = CHOOSING if options.part == "choosing" else JUDGING
     problems = chosen(options.only, part, "--only") if options.only else part
-    all_agents = options.agents == "all"
-    labels = suite_agents.KNOWN if all_agents else chosen(options.agents, suite_agents.KNOWN, "--agents")
+    given = ",".join(DEFAULT_AGENTS) if options.agents is None and not options.agent else options.agents
+    labels = list(suite_agents.KNOWN) if given == "all" else []
+    if given not in ("all", None):
+        labels = chosen(given, suite_agents.KNOWN, "--agents")
+    for target in options.agent:
+        try:
+            suite_agents.own(target, make(problems[0]), 0)
+        except (ValueError, TypeError) as error:
+            sys.exit(f"--agent {target}: {error}")
+    labels += options.agent
     warnings.filterwarnings("ignore")
     run(
         problems, labels, options.trials, options.rounds, options.folder, lambda text: print(text, flush=True)

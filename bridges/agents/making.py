@@ -1,24 +1,29 @@
 """Agents for an environment: its policy space and composition become the agent's."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bridges.feedback import composition, current_policy, search_space
+from bridges.kept_noise import kept_noise
 from bridges.reframed import outcome_limits, several
+from optimizer.acquisition.names import acquisition_names, register_acquisition
 from optimizer.agents import names
-from optimizer.agents.agent import Agent, Feedback
+from optimizer.agents.agent import Agent, Feedback, Recommendation
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.plugins import accepts, brought_names, register_agent
+from optimizer.agents.recommending import within as objective_ends
 from optimizer.agents.settings import AgentSettings
 from optimizer.arrays import Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.propagation import make_propagation
+from optimizer.prior.families import family_names, register_family
 from optimizer.space.search_space import SearchSpace
 from simulators.contract.environment import Environment
 from simulators.contract.targets import is_target, load_target
-from simulators.contract.validation import outcome_ranges
+from simulators.contract.validation import expected_ranges
 
 
 def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
@@ -33,8 +38,9 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         Gives the policy space, the composition and today's practice.
     **settings
         By their names in `optimizer.AgentSettings`: `prior`, `kernel`, `delta`, `scale_down`, `beta`,
-        `family`, `propagation`, `seed` .. A general composition has no composed kernel: there `kernel` is
-        always "own".
+        `family`, `acquisition`, `propagation`, `seed` .. A general composition has no composed kernel: there
+        `kernel` is always "own". `acquisition` and `family` may be targets as well: an
+        `optimizer.Acquisition`, and a function as `optimizer.register_family` takes it.
 
     Raises
     ------
@@ -44,17 +50,22 @@ def make_agent(name: str, environment: Environment, **settings: Any) -> Agent:
         If a setting is unknown.
     """
     _know(name)
+    know_acquisition(settings.get("acquisition", ""))
+    know_family(settings.get("family", ""))
     space, g = search_space(environment), composition(environment)
     if isinstance(g, GeneralComposition):
         settings["kernel"] = "own"
-    ranges = outcome_ranges(environment.outcome_range, environment.groups)
+    ranges = expected_ranges(environment)
     meant = AgentSettings(
         current=current_policy(environment),
         context=environment.lives,
+        kept_noise=kept_noise(environment, _feedback(name)),
         outcome_range=ranges,
         limits=outcome_limits(environment),
         objectives=[composition(one) for one in several(environment)],
         blocks=getattr(environment, "blocks", None),
+        query_costs=getattr(environment, "query_costs", None),
+        query_budget=getattr(environment, "query_budget", None),
         **(names.AUTO if name == "auto" else {}) | settings,
     )
     return names.make_agent(name, space, g, meant)
@@ -86,6 +97,29 @@ def asked(
     return agent.asked(g, within=within, limits=limits, limit_probability=limit_probability, near=near)
 
 
+def objective_range(environment: Environment, policy: Any) -> tuple[float, float]:
+    """What the noise-free objective of a policy (d,), or a candidate's row, cannot lie below or above.
+
+    Infinite where nothing is known: no range of the groups, or a general composition.
+    """
+    ranges = expected_ranges(environment)
+    if ranges is None:
+        return -np.inf, np.inf
+    return objective_ends(composition(environment), ranges, np.asarray([policy]))
+
+
+def kept_in_range(environment: Environment, advice: Recommendation) -> Recommendation:
+    """A recommendation whose mean and interval end where the objective of noise-free outcomes does.
+
+    Agents with a model of the groups see to it themselves; a mean of noisy observations knows no range.
+    """
+    if not np.isfinite(advice.low):
+        return advice
+    ends = objective_range(environment, advice.policy)
+    mean, low, high = (float(np.clip(one, *ends)) for one in (advice.mean, advice.low, advice.high))
+    return replace(advice, mean=mean, low=low, high=high)
+
+
 def modelled(name: str, environment: Environment, **settings: Any) -> Feedback | None:
     """Of what an agent can be given a prior, by what it is told: of groups, or of the composed value.
 
@@ -100,8 +134,8 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
         None where it is given none, because it has no model that begins with one. An agent that others bring
         can be given one where it accepts a `prior`; to see what it is told, it is made.
     """
-    if name in names.GP_AGENTS:
-        return names.GP_AGENTS[name][0]
+    if (feedback := _feedback(name)) is not None:
+        return feedback
     try:
         _know(name)
         if name not in brought_names() or not accepts(name, "prior"):
@@ -111,9 +145,28 @@ def modelled(name: str, environment: Environment, **settings: Any) -> Feedback |
         return "decomposed"
 
 
+def _feedback(name: str) -> Feedback | None:
+    """What an agent of our own with a model is told; None of all others."""
+    if name == names.MUTUAL_INFORMATION:
+        return "decomposed"
+    return names.GP_AGENTS[name][0] if name in names.GP_AGENTS else None
+
+
 def _know(name: str) -> None:
     if name not in names.agent_names() and is_target(name):
         register_agent(name, load_target(name))
+
+
+def know_acquisition(name: str) -> None:
+    """Import an acquisition that is named as a target, unless it is known."""
+    if is_target(name) and name not in acquisition_names():
+        register_acquisition(name, load_target(name))
+
+
+def know_family(name: str) -> None:
+    """Import a kernel family that is named as a target, unless it is known."""
+    if is_target(name) and name not in family_names():
+        register_family(name, load_target(name))
 
 
 def initial_design(environment: Environment, n: int, seed: int | np.random.SeedSequence) -> Policies:

@@ -51,7 +51,8 @@ def learn_prior(
     environment : Environment
         Sampled at policies drawn uniformly, unless it has measurements set aside.
     family : str, default="rbf"
-        Kernel family, see `optimizer.learn_prior`. "diffusion" takes the environment's `graph`.
+        Kernel family, see `optimizer.learn_prior`. "diffusion" takes the environment's `graph`. A target
+        names one of your own, as `optimizer.register_family` takes it.
     samples : int, default=1000
         Number of samples; of measurements set aside, at most so many, drawn at random.
     restarts : int, default=2

@@ -29,9 +29,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are written from the code."""
     for path, text in pages.written().items():
         files.append(File.generated(config, path, content=text))
-    files.append(
-        File.generated(config, "_site.css", content=(Path(__file__).parent / "site.css").read_text())
-    )
+    for name in ("site.css", "iframe-worker.js"):
+        content = (Path(__file__).parent / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, f"_{name}", content=content))
     security = (ROOT / "SECURITY.md").read_text(encoding="utf-8").replace("](docs/", "](")
     files.append(File.generated(config, "security.md", content=security))
     return files

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,7 +26,11 @@ from scenarios.commands import describe
 from scenarios.declaration.schema import Scenario
 from scenarios.declaration.table import Table
 
+sys.path.insert(0, str(Path(__file__).parent))
+import run_page
+
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))  # benchmarks are not installed
 PACKAGES = ("simulators", "optimizer", "bridges", "scenarios")
 PUBLIC = re.compile(r"^from \.([\w.]+) import (\w+) as \w+$", re.MULTILINE)
 
@@ -53,7 +58,49 @@ def written() -> dict[str, str]:
         "reference/environments.md": environments(),
         "reference/agents.md": agents(),
         "reference/algorithms.md": algorithms(),
+        "reference/suite.md": suite(),
+        "gallery.md": gallery(),
     }
+
+
+PICTURED = {"tutorials": "Tutorials", "": "Guides", "bridges": "Simulators and optimizers of others"}
+"""Folders of docs/ whose pictures are in the gallery, with their headings."""
+
+
+def gallery() -> str:
+    """Every picture that a page shows, each a link to its page, by what the page says of it."""
+    parts = ["# Gallery", "What policyloop draws. A picture leads to the page that says how it was made."]
+    for folder, heading in PICTURED.items():
+        shown = []
+        for page in sorted((ROOT / "docs" / folder).glob("*.md")):
+            path = page.relative_to(ROOT / "docs")
+            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+            for said, image in run_page.IMAGE.findall(page.read_text(encoding="utf-8")):
+                place = (path.parent / image).as_posix()
+                shown.append(f"[![{said}]({place})]({path.as_posix()})\n**{title}**: {said}")
+        if shown:
+            listed = "\n\n".join(shown)
+            parts.append(f'## {heading}\n\n<div class="gallery" markdown>\n\n{listed}\n\n</div>')
+    return "\n\n".join(parts) + "\n"
+
+
+def suite() -> str:
+    """The published results of the suite of problems, analysed as `benchmarks.suite.analyse` does."""
+    from benchmarks.suite import analyse
+    from benchmarks.suite.optima import CHOOSING, JUDGING
+
+    parts = [
+        "# Results of the suite",
+        "Of `benchmarks/suite/results.csv`, a line a problem, agent and trial. "
+        "[The problems, and how trials are run](../agents.md#a-suite-of-problems-with-groups); "
+        "[how to add your agent](../researchers.md#your-agent-on-the-suite). Less is better everywhere; "
+        "regret is a multiple of `auto`'s, the geometric mean over problems with its 95 % interval.",
+    ]
+    for title, problems in (("Choosing problems", CHOOSING), ("Judging problems", JUDGING)):
+        frame = analyse.table(ROOT / "nowhere", problems, published=analyse.PUBLISHED)
+        told = "Nothing is published yet." if frame.empty else analyse.report(frame, "auto")
+        parts += [f"## {title}", told]
+    return "\n\n".join(parts) + "\n"
 
 
 def api(package: str, room: str) -> str:

@@ -1,8 +1,8 @@
 """The probability that policies keep the limits on outcomes, by the posterior of the groups.
 
-Expected improvement is multiplied with it (constrained EI, Gardner et al. 2014); a search by any other score
-is restricted to policies that may keep them, optimistically (by as many deviations as UCB adds), and a
-recommendation to those that keep them with the probability that is asked for.
+Expected improvement is multiplied with it (constrained EI, Gardner et al. 2014), and so are the probability
+of improvement and what an upper confidence bound promises beyond the best policy known to keep limits; a
+recommendation is restricted to policies that keep them with the probability that is asked for.
 """
 
 from typing import Any
@@ -27,7 +27,8 @@ class LimitChance(Feasibility):
     """
 
     def __init__(self, model: Any, limits: OutcomeLimits) -> None:
-        self.model, self.limits = model, limits
+        self.model: Any = model
+        self.limits: OutcomeLimits = limits
         self._model, self._told = model, limits
         which = np.flatnonzero(limits.A.any(axis=0)).tolist()
         if limits.independent and len(which) < limits.groups and isinstance(model, DecomposedGP):

@@ -46,9 +46,9 @@ class CandidateDraws:
     def __init__(self, prior: Prior, features: Array) -> None:
         rows = np.arange(len(features))
         self.features = features
-        self.means = np.stack([prior_mean_at(mean, rows) for mean in prior.means], axis=1)
+        self.means: Array = np.stack([prior_mean_at(mean, rows) for mean in prior.means], axis=1)
         self.factors = _factors(prior.kernels, features)
-        self.noise_variances = prior.noise_variances
+        self.noise_variances: Array = prior.noise_variances
         self._groups = [_Observed(GaussianProcess(kernel, 0.0)) for kernel in prior.kernels]
 
     def observe(self, rows: Rows, Y: Array, noise: Array | None = None) -> None:

@@ -86,7 +86,11 @@ class ContinuousBeta(Exploration):
         r: float = 1.0,
     ) -> None:
         super().__init__(delta, scale_down)
-        self.d, self.groups, self.a, self.b, self.r = d, groups, a, b, r
+        self.d: int = d
+        self.groups: int = groups
+        self.a: float = a
+        self.b: float = b
+        self.r: float = r
 
     def _unscaled(self, t: int) -> float:
         confidence = 2 * np.log(2 * self.groups * t**2 * np.pi**2 / (3 * self.delta))

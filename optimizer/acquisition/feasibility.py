@@ -172,7 +172,7 @@ class Answering(Feasibility):
         self, space: SearchSpace, policies: Policies, answered: Worked, times: Sequence[float], now: float
     ) -> None:
         self.space = space
-        self.base = (float(answered.sum()) + 1.0) / (len(answered) + 1.0)
+        self.base: float = (float(answered.sum()) + 1.0) / (len(answered) + 1.0)
         self._tried = _unit(space, policies)
         self._answered = answered.astype(float)
         self._weights = np.exp(-np.abs(now - np.asarray(times)) / MEMORY)

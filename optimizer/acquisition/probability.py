@@ -4,7 +4,7 @@ Notation: m and s are the posterior mean and standard deviation of the objective
 and phi the standard normal distribution and density; u and h are those of `smoothing`.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -35,7 +35,7 @@ class ProbabilityOfImprovement(ScoredAcquisition):
     """
 
     def __init__(self, incumbent: float, margin: float = 0.0) -> None:
-        self.target = incumbent + margin
+        self.target: float = incumbent + margin
 
     @classmethod
     def of(cls, search: Search) -> Self:
@@ -46,6 +46,8 @@ class ProbabilityOfImprovement(ScoredAcquisition):
         """The best candidate; while none is known to keep the limits, the one that most probably does."""
         if search.limits is not None and np.isnan(self.target):
             return search.most_certain()
+        if search.limits is not None and not self.logarithmic:
+            return LogProbabilityOfImprovement.of(search).choose(search)
         return super().choose(search)
 
     def score_moments(self, mean: Array, variance: Array) -> Array:
@@ -76,3 +78,21 @@ class ProbabilityOfImprovement(ScoredAcquisition):
         in_kept = np.where(tail, slope * (u == highest), phi / len(u) / probability)
         in_h = np.where(tail, -slope * highest, -(u * phi).mean(axis=0) / probability)
         return mixture.slopes_in_samples(in_kept, in_h)
+
+
+class LogProbabilityOfImprovement(ProbabilityOfImprovement):
+    """The same by its logarithm, which limits can weigh: the probability of improving and of keeping them."""
+
+    logarithmic: ClassVar[bool] = True
+
+    def score_moments(self, mean: Array, variance: Array) -> Array:
+        """Log Phi(z)."""
+        found: Array = log_ndtr(super().score_moments(mean, variance))
+        return found
+
+    def slopes_in_moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Those of z, times phi(z) / Phi(z)."""
+        z = np.clip(super().score_moments(mean, variance), -1e8, 1e8)
+        slope = np.exp(-0.5 * z * z - LOG_SQRT_2PI - log_ndtr(z))
+        in_mean, in_variance = super().slopes_in_moments(mean, variance)
+        return slope * in_mean, slope * in_variance

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from optimizer.acquisition.caution import LOWEST, Caution
 from optimizer.acquisition.chance import LimitChance
@@ -54,10 +53,12 @@ class Search:
     limits : LimitChance, optional
         Whether policies keep the limits on outcomes, where there are any.
     level : float, optional
-        The probability of that for which the search is restricted; by default optimistically, such that a
-        limit may be kept by sqrt(beta) deviations.
+        The probability of that to which a search by a score that is no logarithm is restricted; `KEPT` unless
+        given.
     near : sequence of policies
         Where to begin besides: the answer to a question like this one, say.
+    open : SearchSpace, optional
+        The part of a finite space from which the policy is to be; all of it unless given.
     """
 
     space: SearchSpace
@@ -72,6 +73,7 @@ class Search:
     limits: LimitChance | None = None
     level: float | None = None
     near: Sequence[Any] = ()
+    open: SearchSpace | None = None
 
     @cached_property
     def observed(self) -> Policies:
@@ -81,8 +83,17 @@ class Search:
 
     @cached_property
     def known(self) -> Policies:
-        """Where the incumbent is looked for: the policies observed, at first random ones."""
-        return self.observed if len(self.observed) else self.space.sample(64, self.rng())
+        """Where the incumbent is looked for: the policies observed, at first random ones.
+
+        And those that are taken, of which the posterior believes its mean (Ginsbourger et al. 2010): else the
+        next of a batch would be promised the same improvement again, at the same policy.
+        """
+        if not len(self.observed):
+            return self.space.sample(64, self.rng())
+        if not len(self.taken):
+            return self.observed
+        taken = np.asarray(self.taken)
+        return np.concatenate([self.observed, taken[self.space.contains(taken)]])
 
     @cached_property
     def incumbent(self) -> float:
@@ -129,16 +140,17 @@ class Search:
         """The policy (d,) with the highest value, or the candidate's row; see `SearchSpace.maximise`.
 
         A `logarithmic` value is weighed by the probability of keeping limits; by any other one the search is
-        restricted to policies that may keep them; where none may, to the one that most nearly does.
+        restricted to policies that keep them with the `level`; where none does, to the one that most nearly
+        does.
         """
-        optimism = None if logarithmic else self._optimism
-        if optimism is not None and optimism.level < LEAST:
+        confined = None if logarithmic else self._confined
+        if confined is not None and confined.level < LEAST:
             return self.most_certain()
-        cautions = [one for one in (self.caution, optimism) if one]
+        cautions = [one for one in (self.caution, confined) if one]
         if logarithmic and self.limits is not None:
             value, value_and_gradient = weighed(self.limits, value, value_and_gradient)
         if self.space.finite:
-            return self.space.maximise(self._restricted(value, cautions))[0]
+            return (self.open or self.space).maximise(self._restricted(value, cautions))[0]
         for caution in cautions:
             value, value_and_gradient = caution.priced(value, value_and_gradient)
         # Last: a price is made of the range of values, in which those of taken policies have no place.
@@ -158,11 +170,11 @@ class Search:
         return value
 
     @property
-    def _optimism(self) -> Caution | None:
+    def _confined(self) -> Caution | None:
         """What the search avoids because of limits."""
         if self.limits is None:
             return None
-        level = float(ndtr(-np.sqrt(self.beta))) if self.level is None else self.level
+        level = KEPT if self.level is None else self.level
         return Caution(self.space, self.limits, self.observed, self.observed[:0], level)
 
     def most_certain(self) -> Any:

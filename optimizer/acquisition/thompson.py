@@ -28,7 +28,7 @@ class ThompsonSampling(Acquisition):
     def choose(self, search: Search) -> Any:
         """The best candidate of the draw, or the best of some hundred policies."""
         rng = search.rng()
-        space = search.space
+        space = search.open or search.space
         if search.draws is not None and isinstance(space, FiniteSpace):
             policies: Policies = space.rows
             drawn = search.draws.draw(rng)[policies]
@@ -60,7 +60,7 @@ def composed(search: Search, drawn: Array, policies: Policies) -> Array:
 
 def _policies(search: Search, rng: np.random.Generator) -> Policies:
     """Where a joint draw looks: all feasible candidates if they are few, else random ones and the leaders."""
-    space = search.space
+    space = search.open or search.space
     if isinstance(space, FiniteSpace):
         few = len(space.rows) <= 2 * POINTS
         return space.rows if few else rng.choice(space.rows, 2 * POINTS, replace=False)

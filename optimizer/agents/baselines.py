@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optimizer.agents.agent import CREDIBLE, Agent, Recommendation
+from optimizer.agents.spending import Spending
 from optimizer.arrays import Array, Policies
+from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import SearchSpace
 
@@ -53,11 +55,28 @@ class ObservingAgent(Agent):
 
 
 class RandomAgent(ObservingAgent):
-    """Uniformly random feasible policies; recommends the best one observed."""
+    """Uniformly random feasible policies; recommends the best one observed.
+
+    Parameters
+    ----------
+    name, space, sign, seed
+        As for every agent.
+    spending : Spending, optional
+        What policies cost. Where a batch has a budget, its policies are different ones that it pays for.
+    """
+
+    def __init__(
+        self, name: str, space: SearchSpace, sign: float, seed: int, spending: Spending | None = None
+    ) -> None:
+        super().__init__(name, space, sign, seed)
+        self.spending = spending
 
     def ask(self, n: int = 1, context: Any = None) -> Policies:
         """Uniform draws from the feasible policies."""
-        return self.space.sample(n, self.rng())
+        if self.spending is None or self.spending.budget is None:
+            return self.space.sample(n, self.rng())
+        assert isinstance(self.space, FiniteSpace)
+        return self.spending.afforded(self.rng().permutation(self.space.rows), n)
 
 
 class FixedAgent(ObservingAgent):

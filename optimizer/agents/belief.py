@@ -29,6 +29,7 @@ from optimizer.posterior.candidate_mixture import CandidateMixture
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from optimizer.posterior.inputs import as_variances, prior_mean_at, stated_or_own
+from optimizer.posterior.kept_noise import KeptNoise
 from optimizer.posterior.listed import ListedPosterior, means_of_rows
 from optimizer.prior.learned import Learned
 from optimizer.prior.mixture import PriorMixture
@@ -92,9 +93,9 @@ class Belief:
         self.space = space
         self.composition = composition
         self.settings = settings
-        self.design_size = max(5, 2 * space.d)
+        self.design_size: int = max(5, 2 * space.d)
         none: Policies = np.empty(0, dtype=np.int64) if space.finite else np.empty((0, space.d))
-        self.history = History(none, composition.groups)
+        self.history: History = History(none, composition.groups)
         self.prior: Prior | None = None
         self.model: Model | CandidateMixture | None = None
         self.draws: CandidateDraws | None = None
@@ -102,7 +103,7 @@ class Belief:
         self._groups = tuple(groups)  # whose prior is composed
         self._groups_noise = np.empty(0)
         prior = settings.prior
-        self.own = OwnRounds(settings.family, settings.seed) if prior is None else None
+        self.own: OwnRounds | None = OwnRounds(settings.family, settings.seed) if prior is None else None
         self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
         self.surprises: list[Surprise] = []
@@ -334,7 +335,7 @@ class Belief:
         parts = prior.kernels, prior.noise_variances, self.composition, prior.means
         space, rows = self.space, self._candidates
         if rows is None:
-            self.model = DecomposedGP(*parts, embed=self._embed())
+            self.model = DecomposedGP(*parts, embed=self._embed(), kept=self._kept)
             return
         features, storage = self.features(rows, None), self.settings.storage
         if isinstance(space, MixedSpace):
@@ -355,7 +356,7 @@ class Belief:
         parts = prior.groups, self.composition, prior.means
         rows = None if self._drawing else self._candidates
         if rows is None:
-            self.model = DecomposedGP.of_mixtures(*parts, embed=self._embed())
+            self.model = DecomposedGP.of_mixtures(*parts, embed=self._embed(), kept=self._kept)
             return
         mixture = CandidateMixture(*parts, features=self.features(rows, None))
         space = self.space
@@ -370,6 +371,11 @@ class Belief:
             return np.arange(self.space.size)
         return self.space.listed if isinstance(self.space, MixedSpace) else None
 
+    @property
+    def _kept(self) -> Sequence[KeptNoise] | None:
+        """What of the noise stays with its policy, a group; time has to be the last feature."""
+        return self.settings.kept_noise if self.settings.context and not self._groups else None
+
     def _embed(self) -> Callable[[Policies], Array] | None:
         """What makes features of policies, where kernels see more than the policies themselves."""
         weighted = bool(self._groups) and self._groups[0].constant_weights is None
@@ -378,7 +384,13 @@ class Belief:
         return None
 
 
-def hallucinate(model: Any, policy: Any) -> None:
-    """Let a policy return its posterior mean: the variance falls, the mean stays (all but, in a mixture)."""
+def hallucinate(model: Any, policy: Any, groups: Sequence[int] | None = None) -> None:
+    """Let a policy return its posterior mean: the variance falls, the mean stays (all but, in a mixture).
+
+    Of all groups, or of some.
+    """
     at = np.asarray([policy])
-    model.observe(at, model.predict_groups(at)[0])
+    means = model.predict_groups(at)[0]
+    if groups is not None:
+        means = np.where(np.isin(np.arange(means.shape[1]), groups), means, np.nan)
+    model.observe(at, means)

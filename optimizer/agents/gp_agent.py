@@ -16,22 +16,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from optimizer.acquisition.acquisition import Acquisition
 from optimizer.acquisition.caution import ASKED, RECOMMENDED, Caution
 from optimizer.acquisition.chance import LimitChance
-from optimizer.acquisition.names import ACQUISITIONS
+from optimizer.acquisition.exploration import Exploration
+from optimizer.acquisition.names import acquisition_of
 from optimizer.acquisition.search import Search
 from optimizer.agents.agent import CREDIBLE, Agent, Feedback, Query, Recommendation
+from optimizer.agents.aggregate import composed_of
 from optimizer.agents.belief import Belief, hallucinate
+from optimizer.agents.design import first_policies
 from optimizer.agents.history import Told
 from optimizer.agents.recommending import objective_interval, recommended
 from optimizer.agents.settings import AgentSettings
+from optimizer.agents.spending import Purse, most_telling
 from optimizer.agents.surprises import Surprise
 from optimizer.agents.trade_off import TradeOff
 from optimizer.arrays import Array, Policies
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.outcome_limits import OutcomeLimits
-from optimizer.composition.propagation import Sampled
 from optimizer.posterior.inputs import as_observations
 from optimizer.prior.learned import Learned
 from optimizer.space.finite_space import FiniteSpace
@@ -58,7 +62,7 @@ class GPAgent(Agent):
     feedback : {"decomposed", "aggregate"}
         Whether every group is observed, or the composed value alone.
     acquisition : str
-        How the next policy is picked: a name of `ACQUISITIONS`, such as "ucb".
+        How the next policy is picked where the settings name no other: a name of `acquisition_names()`.
 
     Attributes
     ----------
@@ -92,7 +96,7 @@ class GPAgent(Agent):
         self.settings = settings
         self._ranges, self._composed = settings.outcome_range, composition
         self.feedback = feedback
-        self.acquisition = ACQUISITIONS[acquisition]
+        self.acquisition: type[Acquisition] = acquisition_of(settings.acquisition or acquisition)
         groups: Sequence[Composition] = ()
         inside_beta = 1
         self._limits, self._certainty = settings.limits, settings.limit_probability
@@ -108,9 +112,14 @@ class GPAgent(Agent):
         elif isinstance(composition, GeneralComposition) or settings.objectives:
             inside_beta = composition.groups
         self.composition: BaseComposition = composition
-        self.trade_off = TradeOff.of(settings, composition, feedback) if settings.objectives else None
-        self.exploration = settings.schedule(space, inside_beta)
-        self.belief = Belief(space, composition, settings, groups=groups, drawing=self.acquisition.random)
+        self.trade_off: TradeOff | None = (
+            TradeOff.of(settings, composition, feedback) if settings.objectives else None
+        )
+        self.exploration: Exploration = settings.schedule(space, inside_beta)
+        self.belief: Belief = Belief(
+            space, composition, settings, groups=groups, drawing=self.acquisition.random
+        )
+        self.spending = settings.spending(space, feedback == "decomposed")
         self._timed, self._said = settings.context, False
         self._now: float | None = float("nan") if settings.context else None
         self._near: Sequence[Any] = ()
@@ -163,7 +172,9 @@ class GPAgent(Agent):
         t = self.rounds + len(waiting)
         # Before there is a prior (the input of Algorithm 2), a Sobol design, the same for all agents.
         if self.belief.model is None:
-            return self._design(t, n, waiting)
+            spending = self.settings.spending(self.space, parts=False)
+            heard = [*self.belief.history.policies, *waiting]
+            return first_policies(self.space, self.seed, t, n, heard, spending)
         # Line 3: the posterior of every group, whose mu_{j,t-1} and sigma^2_{j,t-1} the search asks for.
         model = self.belief.at(self._now)
         self._say_if_known(model)
@@ -175,6 +186,7 @@ class GPAgent(Agent):
         chosen: list[Any] = []
         groups: list[list[int]] = []
         rng = functools.cache(lambda: self.rng(len(waiting)))
+        purse = None if self.spending is None else self.spending.purse(n)
         while len(chosen) < n:
             beta = self.exploration.beta(t + 1 + len(chosen))
             searched = model
@@ -183,30 +195,31 @@ class GPAgent(Agent):
                 weights = self.trade_off.drawn(self.seed, t + len(chosen))
                 searched = self.trade_off.weighed(model, known, weights)
             # Line 4: of these the composition makes mu_{t-1} and sigma^2_{t-1}, where the search asks.
-            search = self._search(searched, beta, rng, caution, [*waiting, *chosen])
+            search = self._search(searched, beta, rng, caution, [*waiting, *chosen], purse)
             # Line 5: x_t = argmax mu_{t-1}(x) + sqrt(beta_t) sigma_{t-1}(x), where the acquisition is UCB.
             chosen.append(self.acquisition.of(search).choose(search))
-            if self.settings.blocks and self.feedback == "decomposed":
-                groups.append(self._block(searched, chosen[-1]))
+            seen = self._groups(searched, chosen, purse)
+            if seen is not None:
+                groups.append(seen)
             if not self.acquisition.random and len(chosen) < n:
-                hallucinate(model, chosen[-1])
+                hallucinate(model, chosen[-1], seen)
         return Query(np.asarray(chosen), groups) if groups else np.asarray(chosen)
 
-    def _block(self, model: Any, policy: Any) -> list[int]:
-        """The block of groups whose observation at a policy tells most of the objective for its cost.
-
-        By how much it lowers the objective's variance there: sum_j s_j^2 var_j^2 / (var_j + noise_j), with
-        s_j^2 the mean square of the slopes dg/df_j over the posterior.
-        """
-        assert self.settings.blocks is not None and self.belief.prior is not None
-        at = np.asarray([policy])
-        means, variances = model.predict_groups(at)
-        drawn = Sampled(self.composition.groups).outcomes(means, variances)  # (S, 1, J)
-        slopes = np.stack([model.composition.slopes(one, at, np.sqrt(variances))[0] for one in drawn])
-        noise = self.belief.prior.noise_variances
-        lowered = (slopes**2).mean(axis=0) * variances[0] ** 2 / np.maximum(variances[0] + noise, 1e-300)
-        worth = [lowered[groups].sum() / cost for groups, cost in self.settings.blocks]
-        return [int(j) for j in self.settings.blocks[int(np.argmax(worth))][0]]
+    def _groups(self, model: Any, chosen: Sequence[Any], purse: Purse | None) -> list[int] | None:
+        """Which groups to observe of the policy chosen last, where the agent picks them; it is paid for."""
+        policy = chosen[-1]
+        blocks: Sequence[tuple[Any, float]] | None = None
+        if self.settings.observe == "chosen":
+            blocks = self.settings.blocks
+        if purse is not None:
+            blocks = purse.blocks(policy, chosen)
+        cost = groups = None
+        if blocks and self.feedback == "decomposed":
+            assert self.belief.prior is not None
+            groups, cost = most_telling(model, policy, self.belief.prior.noise_variances, blocks)
+        if purse is not None:
+            purse.pay(policy, cost)
+        return groups
 
     def tell(
         self,
@@ -252,17 +265,6 @@ class GPAgent(Agent):
         """See `Agent.recall`."""
         self.belief.recall(learned)
 
-    def _design(self, t: int, n: int, waiting: list[Any]) -> Policies:
-        """The n policies of a Sobol design from the t-th on, or before, that are not told and not waiting."""
-        design = self.space.sobol(2 * (t + n), self.seed)
-        known = [*self.belief.history.policies, *waiting]
-        new = [
-            one
-            for one in [*design[t : t + n], *design[:t], *design[t + n :]]
-            if not any(np.array_equal(one, other) for other in known)
-        ]
-        return np.asarray([*new, *design[t : t + n]][:n])
-
     def _say_if_known(self, model: Any) -> None:
         """Say once that there is nothing left to learn: all candidates were tried, and are known exactly."""
         if self._said or self._timed or not isinstance(self.space, FiniteSpace):
@@ -295,7 +297,13 @@ class GPAgent(Agent):
                 self.tell(at, np.asarray(observations)[[i]])
 
     def _search(
-        self, model: Any, beta: float, rng: Any, caution: Caution | None, taken: Sequence[Any] = ()
+        self,
+        model: Any,
+        beta: float,
+        rng: Any,
+        caution: Caution | None,
+        taken: Sequence[Any] = (),
+        purse: Purse | None = None,
     ) -> Search:
         """The search of a round on a posterior."""
         return Search(
@@ -310,6 +318,7 @@ class GPAgent(Agent):
             caution,
             None if self._limits is None else LimitChance(model, self._limits),
             near=self._near,
+            open=None if purse is None else purse.narrowed(self.settings.within or self.space, taken),
         )
 
     def search(self) -> Search:
@@ -392,24 +401,3 @@ class GPAgent(Agent):
             best_observed_value=value,
             **groups,
         )
-
-
-def composed_of(name: str, composition: BaseComposition, settings: AgentSettings) -> list[Composition]:
-    """What an agent with aggregate feedback composes its prior of: the objective, then the limits' values.
-
-    ValueError where one of them is not linear, so that no prior of the groups composes it.
-    """
-    limits = settings.limits
-    if limits is None:
-        if settings.kernel == "composed" and isinstance(composition, Composition):
-            return [composition]
-        raise ValueError(f"{name} needs a prior of the composed values: no general g composes one")
-    constant = isinstance(composition, Composition) and composition.constant_weights is not None
-    if any(limits.functions) or not constant:
-        raise ValueError(
-            f"{name} cannot compose the prior of its limits: that takes linear limits, and a linear "
-            "objective of weights that all policies share; let it learn from its own rounds "
-            "(prior.samples = 0)"
-        )
-    assert isinstance(composition, Composition)
-    return [composition, *(Composition(limits.groups, weights=row) for row in limits.A)]

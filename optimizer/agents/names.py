@@ -6,7 +6,8 @@ from typing import Any
 from optimizer.agents.agent import Agent, Feedback
 from optimizer.agents.baselines import FixedAgent, RandomAgent, uniform_policy
 from optimizer.agents.gp_agent import GPAgent
-from optimizer.agents.plugins import brought_names, make_brought
+from optimizer.agents.mutual_information import MutualInformationAgent
+from optimizer.agents.plugins import accepts, brought_names, make_brought
 from optimizer.agents.settings import AgentSettings
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition
@@ -29,6 +30,9 @@ GP_AGENTS: dict[str, tuple[Feedback, str]] = {
 AUTO = {"scale_down": 25.0}
 """In what "auto" differs from "d-gpucb": chosen on problems on which it is not judged, see docs/agents.md."""
 
+MUTUAL_INFORMATION = "mutual-information"
+"""The agent that observes where sensors tell most of all other places, whatever they read."""
+
 BASELINES = {
     "random": "uniformly random policies",
     "uniform": "the same share to every group",
@@ -38,7 +42,7 @@ BASELINES = {
 
 def agent_names() -> list[str]:
     """Names that `make_agent` knows: our own, then those that others bring."""
-    own = [*GP_AGENTS, *BASELINES]
+    own = [*GP_AGENTS, MUTUAL_INFORMATION, *BASELINES]
     return own + [name for name in brought_names() if name not in own]
 
 
@@ -56,7 +60,8 @@ def make_agent(
     name : str
         One of `agent_names()`: "auto" (what to take without a reason for another: "d-gpucb" with the settings
         `AUTO`), "d-gpucb", "d-ei", "d-mpi", "d-ts" (decomposed feedback), "gp-ucb", "ei",
-        "mpi" (aggregate), "random", "uniform", "current", or one that others bring (`register_agent`).
+        "mpi" (aggregate), "mutual-information" (greedy placement), "random", "uniform", "current", or one
+        that others bring (`register_agent`).
     space : SearchSpace
         Where policies come from.
     composition : Composition, or GeneralComposition
@@ -69,8 +74,8 @@ def make_agent(
     Raises
     ------
     ValueError
-        If the name or the propagation is unknown, g lacks what it needs, or the baseline does not fit the
-        space.
+        If the name, the acquisition or the propagation is unknown, g lacks what it needs, or the baseline
+        does not fit the space.
     TypeError
         If a setting is unknown.
     """
@@ -83,8 +88,16 @@ def make_agent(
         if isinstance(composition, GeneralComposition) and feedback == "decomposed":
             composition = composition.propagated(through)
         return GPAgent(name, space, composition, settings, feedback=feedback, acquisition=acquisition)
+    if settings.acquisition and not (name in brought_names() and accepts(name, "acquisition")):
+        raise ValueError(f"agent {name!r} has no acquisition to replace by {settings.acquisition!r}")
+    if name == MUTUAL_INFORMATION:
+        if isinstance(composition, GeneralComposition):
+            composition = composition.propagated(through)
+        return MutualInformationAgent(name, space, composition, settings)
     if name == "random":
-        return RandomAgent(name, space, composition.sign, settings.seed)
+        return RandomAgent(
+            name, space, composition.sign, settings.seed, settings.spending(space, parts=False)
+        )
     if name == "uniform":
         return FixedAgent(name, space, composition.sign, settings.seed, uniform_policy(space))
     if name == "current":

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimizer.acquisition.exploration import ConstantBeta, Exploration, default_exploration
-from optimizer.arrays import Array, Rows
+from optimizer.agents.spending import Block, Costs, Spending
+from optimizer.arrays import Array
 from optimizer.composition.linear import BaseComposition
 from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.propagation import PropagationName
+from optimizer.posterior.kept_noise import KeptNoise
 from optimizer.posterior.solved_rows import RowStorage
 from optimizer.prior.prior import Prior
 from optimizer.space.search_space import SearchSpace
@@ -35,10 +37,13 @@ class AgentSettings:
         What divides the paper's beta_t; more explores less.
     beta : float or "auto", default "auto"
         A constant beta (still scaled down), or the paper's schedule for the space.
+    acquisition : str, default ""
+        In place of the one that the agent's name says: "ucb", "ei", "mpi", "ts", or one that was registered
+        (`optimizer.register_acquisition`).
     exploration : Exploration, optional
         A schedule of beta_t of one's own, in place of the three before.
     family : str, default "rbf"
-        Kernel family where the agent learns from its own rounds.
+        Kernel family where the agent learns from its own rounds: one of `family_names()`, but "diffusion".
     propagation : {"default", "bound", "delta", "sampled"}, default "default"
         How an agent with decomposed feedback carries its posterior through a general composition (Algorithm
         3); see `optimizer.composition.propagation`. A linear one is exact, and needs none.
@@ -48,6 +53,10 @@ class AgentSettings:
         Today's practice, for the agent "current".
     context : bool, default False
         Whether `ask` and `tell` come with a context, such as the time, which kernels see as a feature.
+    kept_noise : sequence of KeptNoise, optional
+        Of what is modelled, a group or the composed value: which part of the noise stays with its policy for
+        a while, as a sensor's drift does, so that repeated observations do not average it out. Needs
+        `context`.
     outcome_range : ndarray of shape (J, 2), optional
         What no group's outcome lies below or above: credible intervals end there. Infinite for no limit.
     limits : OutcomeLimits, optional
@@ -65,6 +74,13 @@ class AgentSettings:
     blocks : sequence of (groups, cost), optional
         Groups that can be observed by themselves, such as those of one member of an ensemble: an agent with
         decomposed feedback then picks one block a round.
+    query_costs : callable, optional
+        What observations cost: from policies to (n, 1 + J), of observing a policy at all, then of each group.
+        An agent with decomposed feedback then picks the groups too.
+    query_budget : float, optional
+        What the policies of one `ask` may cost together; any sum unless given. Needs candidates.
+    observe : {"chosen", "all"}, default "chosen"
+        Whether an agent that can pick groups does, or always observes all.
     storage : RowStorage, optional
         How the posterior over a large candidate set is stored: exact unless given.
     """
@@ -74,19 +90,30 @@ class AgentSettings:
     delta: float = 0.1
     scale_down: float = 5.0
     beta: float | Literal["auto"] = "auto"
+    acquisition: str = ""
     exploration: Exploration | None = None
     family: str = "rbf"
     propagation: PropagationName = "default"
     seed: int = 0
     current: Any = None
     context: bool = False
+    kept_noise: Sequence[KeptNoise] | None = None
     outcome_range: Array | None = None
     limits: OutcomeLimits | None = None
     limit_probability: float = 0.95
     objectives: Sequence[BaseComposition] = ()
     within: SearchSpace | None = None
-    blocks: Sequence[tuple[Rows, float]] | None = None
+    blocks: Sequence[Block] | None = None
+    query_costs: Costs | None = None
+    query_budget: float | None = None
+    observe: Literal["chosen", "all"] = "chosen"
     storage: RowStorage | None = None
+
+    def spending(self, space: SearchSpace, parts: bool) -> Spending | None:
+        """What may be spent, by an agent that can observe `parts` of a policy; None where nothing costs."""
+        if self.query_costs is None:
+            return None
+        return Spending(self.query_costs, self.query_budget, parts and self.observe == "chosen", space)
 
     def schedule(self, space: SearchSpace, groups: int = 1) -> Exploration:
         """The beta_t that is meant, in this space; `groups` as for `default_exploration`."""

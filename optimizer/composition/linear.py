@@ -39,7 +39,7 @@ class BaseComposition(ABC):
         if groups < 1:
             raise ValueError(f"groups must be at least 1, not {groups}")
         self.groups = groups
-        self.sign = 1.0 if sense == "maximize" else -1.0
+        self.sign: float = 1.0 if sense == "maximize" else -1.0
 
     @abstractmethod
     def unsigned(self, outcomes: Array, policies: Policies) -> Array:
@@ -116,7 +116,7 @@ class Composition(BaseComposition):
                 raise ValueError(f"weights must be finite, not {constant}")
             self.constant_weights = np.broadcast_to(constant, (groups,)).copy()
         self._offset = offset
-        self.offset_varies = callable(offset)
+        self.offset_varies: bool = callable(offset)
 
     def weights(self, policies: Policies) -> Array:
         """g_j(x) of each policy, in the objective's own sign, shape (n, J)."""

@@ -75,7 +75,8 @@ class OutcomeLimits:
         if self.A.ndim != 2:
             raise ValueError(f"weights must have shape (K, J), not {self.A.shape}")
         K = len(self.A)
-        self.low, self.high = (np.array(end, dtype=float) for end in (low, high))
+        self.low: Array = np.array(low, dtype=float)
+        self.high: Array = np.array(high, dtype=float)
         if self.low.shape != (K,) or self.high.shape != (K,):
             raise ValueError(f"low and high must be {K} numbers, one a limit")
         if not np.isfinite(self.A).all() or np.isnan(self.low).any() or np.isnan(self.high).any():
@@ -83,7 +84,7 @@ class OutcomeLimits:
         if (self.low > self.high).any():
             k = int(np.flatnonzero(self.low > self.high)[0])
             raise ValueError(f"limit {k + 1} asks for at least {self.low[k]:g} and at most {self.high[k]:g}")
-        self.functions = list(functions or [None] * K)
+        self.functions: list[Function | None] = list(functions or [None] * K)
         self.names: list[str] = list(names or [f"limit {k + 1}" for k in range(K)])
         for k, row in enumerate(self.A):
             if self.functions[k] is None and not row.any():

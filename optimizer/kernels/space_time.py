@@ -1,12 +1,21 @@
-"""A kernel over places and time: what two readings share fades with the distance and with the hours between.
+"""Kernels over places and time, where the time is the last feature.
 
-k([z, t], [z', t']) = k_space(z, z') k_time(t, t'), where the time is the last feature.
+What two readings share fades with the distance and with the hours between:
+k([z, t], [z', t']) = k_space(z, z') k_time(t, t'). Some of what a place is does not fade at all, and some
+comes back every day: `climate_kernel` is a sum of three such products.
 """
 
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import KernelOperator
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    ExpSineSquared,
+    Kernel,
+    KernelOperator,
+    Matern,
+)
 
 from optimizer.arrays import Array
 
@@ -45,6 +54,26 @@ class SpaceTimeKernel(KernelOperator):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"{self.k1} over places * {self.k2} over time"
+
+
+def climate_kernel(day: float = 24.0) -> Kernel:
+    """A place's climate, which stays, plus the weather, which passes, plus a daily cycle; variances about 1.
+
+    Of places in units of 1,000 km and hours: Matern (nu = 1/2) over places alone, as rough as hills and
+    shores are; Matern (nu = 3/2) over places times an exponential over time, for what fronts bring; and a
+    squared exponential over places times a periodic kernel over time (MacKay 1998) of period `day`. All
+    amplitudes and length scales are to be learned, but the period.
+    """
+    lengths, amplitudes = (0.05, 20.0), (1e-3, 1e3)
+
+    def product(amplitude: float, place: Kernel, time: Kernel) -> SpaceTimeKernel:
+        return SpaceTimeKernel(ConstantKernel(amplitude, amplitudes) * place, time)
+
+    climate = product(1.0, Matern(0.5, lengths, nu=0.5), ConstantKernel(1.0, "fixed"))
+    weather = product(0.5, Matern(0.8, lengths, nu=1.5), Matern(day, (2.0, 300.0), nu=0.5))
+    daily = product(0.5, RBF(3.0, (0.5, 30.0)), ExpSineSquared(1.0, day, (0.3, 10.0), "fixed"))
+    kernel: Kernel = climate + weather + daily
+    return kernel
 
 
 def split(X: Array) -> tuple[Array, Array]:

@@ -71,7 +71,7 @@ class CandidatePosterior:
             raise ValueError(f"{len(kernels)} kernels, but the composition has {J} groups")
         features = as_points(features)
         self.composition = composition
-        self.noise_variances = as_variances(noise_variances, (J,))
+        self.noise_variances: Array = as_variances(noise_variances, (J,))
         self._rows = np.arange(len(features))
         self._means = np.stack(
             [prior_mean_at(mean, self._rows) for mean in spread_means(prior_means, J)], axis=0

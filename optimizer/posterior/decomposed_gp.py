@@ -27,6 +27,7 @@ from optimizer.posterior.inputs import (
     prior_mean_at,
     spread_means,
 )
+from optimizer.posterior.kept_noise import KeptNoise
 from optimizer.posterior.process_mixture import ProcessMixture
 
 
@@ -69,6 +70,8 @@ class DecomposedGP:
     embed : callable, optional
         Features that the kernels see: from policies (n, d) to (n, p). Default: the policies themselves. With
         it, policies may also be candidate rows: integers (n,).
+    kept : sequence of KeptNoise, optional
+        What of each group's noise repeated observations share; none unless given.
 
     Raises
     ------
@@ -84,6 +87,7 @@ class DecomposedGP:
         prior_means: PriorMean | Sequence[PriorMean] = 0.0,
         *,
         embed: Callable[[Array], Array] | None = None,
+        kept: Sequence[KeptNoise | None] | None = None,
     ) -> None:
         J = composition.groups
         if len(kernels) != J:
@@ -93,7 +97,8 @@ class DecomposedGP:
         self.embed = embed
         self.prior_means = spread_means(prior_means, J)
         self.groups: list[GaussianProcess | ProcessMixture] = [
-            GaussianProcess(k, v) for k, v in zip(kernels, variances, strict=True)
+            GaussianProcess(k, v, kept=each)
+            for k, v, each in zip(kernels, variances, kept or [None] * J, strict=True)
         ]
 
     @classmethod
@@ -104,11 +109,13 @@ class DecomposedGP:
         prior_means: PriorMean | Sequence[PriorMean] = 0.0,
         *,
         embed: Callable[[Array], Array] | None = None,
+        kept: Sequence[KeptNoise | None] | None = None,
     ) -> Self:
         """The same with mixtures as groups: kernels (S), noise variances (S,) and weights (S,) each."""
         most = [kernels[0] for kernels, _, _ in groups]
         model = cls(most, np.zeros(len(groups)), composition, prior_means, embed=embed)
-        model.groups = [ProcessMixture(*group) for group in groups]
+        shared = kept or [None] * len(groups)
+        model.groups = [ProcessMixture(*group, each) for group, each in zip(groups, shared, strict=True)]
         return model
 
     def observe(self, X: ArrayLike, Y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:

@@ -24,6 +24,7 @@ from optimizer.posterior.inputs import (
     stated_or_own,
     with_least,
 )
+from optimizer.posterior.kept_noise import KeptNoise
 
 KEEPS_INVERSE = 256
 """From so many observations on L^-1 is extended with L: inverting it anew is dearer than all else."""
@@ -51,6 +52,8 @@ class GaussianProcess:
         mu(x), or a function from points (n, p) to values (n,).
     least_noise : float, default=1e-10
         Noise variance of an observation at least, as a share of its prior variance (see `inputs`).
+    kept : KeptNoise, optional
+        What of the noise repeated observations share; by default it is independent.
 
     Attributes
     ----------
@@ -72,11 +75,13 @@ class GaussianProcess:
         prior_mean: PriorMean = 0.0,
         *,
         least_noise: float = LEAST_NOISE,
+        kept: KeptNoise | None = None,
     ) -> None:
         self.kernel = kernel
-        self.noise_variance = float(as_variances(noise_variance, ()))
+        self.noise_variance: float = float(as_variances(noise_variance, ()))
         self.prior_mean = prior_mean
         self._least_noise = least_noise
+        self._kept, self._noise = kept, np.empty(0)
         self.X = np.empty((0, 0))
         self.jitter = np.empty(0)
         self._factor = np.empty((0, 0))  # L, with room for more rows
@@ -130,11 +135,17 @@ class GaussianProcess:
     def _extend(self, X: Array, y: Array, noise: Array) -> None:
         T, n = len(self), len(y)
         cross = np.empty((0, n))
-        if T:
-            cross = dtrtrs(self._factor[:T, :T], self.kernel(self.X, X), lower=1)[0]
         K = self.kernel(X)
         noise = with_least(noise, np.diag(K), self._least_noise)
         scale = np.diag(K) + noise
+        if T:
+            shared = self.kernel(self.X, X)
+            if self._kept is not None:
+                shared = shared + self._kept.across(self.X, X, self._noise, noise)
+            cross = dtrtrs(self._factor[:T, :T], shared, lower=1)[0]
+        if self._kept is not None:
+            K = K + self._kept.within(X, noise)
+            self._noise = np.append(self._noise, noise)
         corner, jitter = safe_cholesky(K + np.diag(noise) - cross.T @ cross, scale)
         self._make_room(T + n)
         self._factor[T : T + n, :T] = cross.T

@@ -22,6 +22,7 @@ from optimizer.kernels.batch import BoundKernels
 from optimizer.kernels.gradients import diag_and_gradient
 from optimizer.posterior.gaussian_process import GaussianProcess, Gradients
 from optimizer.posterior.inputs import as_points, as_variances, stated_or_own, with_least
+from optimizer.posterior.kept_noise import KeptNoise
 from optimizer.posterior.safe_inverse import extend
 
 CHUNK = 4_000_000
@@ -60,15 +61,23 @@ class ProcessMixture:
         Of an observation that states none of its own.
     weights : array_like of shape (S,)
         They add up to 1.
+    kept : KeptNoise, optional
+        What of the noise repeated observations share.
     """
 
-    def __init__(self, kernels: Sequence[Kernel], noise_variances: ArrayLike, weights: ArrayLike) -> None:
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        noise_variances: ArrayLike,
+        weights: ArrayLike,
+        kept: KeptNoise | None = None,
+    ) -> None:
         self.kernels = list(kernels)
         S = len(self.kernels)
-        self.noise_variances = as_variances(noise_variances, (S,))
-        self.weights = np.broadcast_to(np.asarray(weights, dtype=float), (S,))
+        self.noise_variances: Array = as_variances(noise_variances, (S,))
+        self.weights: Array = np.broadcast_to(np.asarray(weights, dtype=float), (S,))
         self.X = np.empty((0, 0))
-        self._y = np.empty(0)
+        self._kept, self._y = kept, np.empty(0)
         self._noise = np.empty((S, 0))
         self._inverse = np.empty((S, 0, 0))  # L^-1
         self._a = np.empty((S, 0))
@@ -97,6 +106,9 @@ class ProcessMixture:
         corner = BoundKernels(self.kernels, X).value(X)
         noise = with_least(noise, np.einsum("snn->sn", corner))
         cross = self._kernel().value(X) if len(self) else np.empty((len(corner), len(y), 0))
+        if self._kept is not None:
+            corner = corner + self._kept.within(X, noise)
+            cross = cross + self._kept.across(X, self.X, noise, self._noise) if len(self) else cross
         self._inverse, self._a = extend(self._inverse, self._a, cross, corner, noise, y)
         self.X = np.vstack([self.X, X]) if len(self) else X
         self._y = np.concatenate([self._y, y])
@@ -169,7 +181,7 @@ class ProcessMixture:
     def drawn(self, rng: np.random.Generator) -> GaussianProcess:
         """One component, drawn by the weights, with all that was observed."""
         s = int(rng.choice(len(self.kernels), p=self.weights))
-        one = GaussianProcess(self.kernels[s], self.noise_variances[s])
+        one = GaussianProcess(self.kernels[s], self.noise_variances[s], kept=self._kept)
         return one.observe(self.X, self._y, self._noise[s]) if len(self) else one
 
     def _before(self, X: Array) -> Moments:

@@ -112,11 +112,11 @@ class Group:
         self._kernel = kernel
         self._data = X, y, np.maximum(noise, LEAST_NOISE)
         self._mean_variance = mean_variance
-        self.learns_noise = bool(np.isnan(noise).any())
+        self.learns_noise: bool = bool(np.isnan(noise).any())
         learns = [True] if self.learns_noise else []
         inner_bounds = np.reshape(self._kernel.bounds, (-1, 2))
-        self.bounds = np.vstack([np.log(AMPLITUDES), inner_bounds, *[np.log(NOISES) for _ in learns]])
-        self.default = np.array([0.0, *self._kernel.theta, *[math.log(1e-2) for _ in learns]])
+        self.bounds: Array = np.vstack([np.log(AMPLITUDES), inner_bounds, *[np.log(NOISES) for _ in learns]])
+        self.default: Array = np.array([0.0, *self._kernel.theta, *[math.log(1e-2) for _ in learns]])
         smooth = length.mean + 0.5 * math.log(X.shape[1]), length.deviation
         inner = [
             LOG_PRIORS.get(part.name.split("__")[-1], smooth)

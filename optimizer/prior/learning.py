@@ -15,7 +15,7 @@ from optimizer.arrays import Array
 from optimizer.posterior.inputs import as_observations, as_points, as_variances
 from optimizer.prior.families import FAMILIES as FAMILIES
 from optimizer.prior.families import ON_GRAPH as ON_GRAPH
-from optimizer.prior.families import Family
+from optimizer.prior.families import Family, registered_family
 from optimizer.prior.hyperparameters import Group
 from optimizer.prior.prior import Prior
 
@@ -49,6 +49,7 @@ def learn_prior(
     ----------
     kernel : {"rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion"} or Kernel
         A family, with a length scale for every feature, or a kernel whose hyperparameters are to be learned.
+        A family may be registered besides (`optimizer.register_family`).
         The family "diffusion" sees the numbers of a graph's nodes.
     X : array_like of shape (n, p)
         Features of the samples.
@@ -98,6 +99,8 @@ def learn_prior(
         )
         for j, rows in enumerate(observed)
     )
+    if isinstance(kernel, str) and registered_family(kernel):
+        jobs = 1  # another process knows nothing of it
     learned: list[tuple[Kernel, float]] = []
     for group in Parallel(n_jobs=min(jobs, J), return_as="generator")(tasks):
         learned.append(group)

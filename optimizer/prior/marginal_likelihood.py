@@ -59,7 +59,7 @@ class Stationary:
         assert profile is not None
         self._profile = profile
         self._X = X - X.mean(axis=0)
-        self.size = X.shape[1]
+        self.size: int = X.shape[1]
 
     def _scaled(self, theta: Array) -> tuple[Array, Array]:
         scaled = self._X * np.exp(-theta)
@@ -115,7 +115,7 @@ class SpaceTime:
 
     def __init__(self, places: Shape, time: Shape) -> None:
         self._places, self._time = places, time
-        self.size = places.size + time.size
+        self.size: int = places.size + time.size
 
     def value(self, theta: Array) -> Array:
         """See `Shape`."""
@@ -135,7 +135,7 @@ class AnyKernel:
 
     def __init__(self, kernel: Kernel, X: Array) -> None:
         self._kernel, self._X = kernel, X
-        self.size = len(kernel.theta)
+        self.size: int = len(kernel.theta)
 
     def value(self, theta: Array) -> Array:
         """See `Shape`."""
@@ -194,7 +194,7 @@ class LogPosterior:
         self.y = y
         self._unstated = np.isnan(noise)
         self._stated = np.where(self._unstated, 0.0, noise)
-        self.learns_noise = bool(self._unstated.any())
+        self.learns_noise: bool = bool(self._unstated.any())
         self.prior_means = prior_means
         self.prior_deviations = prior_deviations
         self.mean_variance = mean_variance

@@ -14,6 +14,7 @@ from optimizer.kernels.composed import compose_kernels
 from optimizer.kernels.diffusion import DiffusionKernel, GraphLaplacian
 from optimizer.kernels.space_time import SpaceTimeKernel
 from optimizer.posterior.inputs import PriorMean, as_variances, prior_mean_at
+from optimizer.prior.families import classes_of, family_with
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -94,7 +95,7 @@ class Prior:
         Raises
         ------
         TypeError
-            If a mean is a function, or a kernel is none of `STORABLE_KERNELS`.
+            If a mean is a function, or a kernel is none of `STORABLE_KERNELS` nor of a registered family.
         """
         if any(callable(mean) for mean in self.means):
             raise TypeError("a prior whose mean is a function cannot be stored")
@@ -125,9 +126,11 @@ def joined(priors: Sequence[Prior]) -> Prior:
 
 def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
     """Plain data of a kernel: its class name and parameters, but not the graph that it works on."""
-    if type(kernel) not in STORABLE_KERNELS:
-        raise TypeError(f"a kernel of type {type(kernel).__name__} cannot be stored")
     data: dict[str, Any] = {"class": type(kernel).__name__}
+    if type(kernel) not in STORABLE_KERNELS:
+        data["family"] = family_with(type(kernel))
+        if not data["family"]:
+            raise TypeError(f"a kernel of type {type(kernel).__name__} cannot be stored")
     for name, value in kernel.get_params(deep=False).items():
         if isinstance(value, Kernel):
             data[name] = kernel_to_dict(value)
@@ -141,14 +144,20 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
 
 
 def kernel_from_dict(data: dict[str, Any], graph: "nx.Graph | None" = None) -> Kernel:
-    """Kernel of what `kernel_to_dict` gave; nothing but `STORABLE_KERNELS` is ever built."""
+    """Kernel of what `kernel_to_dict` gave, of nothing but `STORABLE_KERNELS` and registered families."""
     known = {cls.__name__: cls for cls in STORABLE_KERNELS}
     name = data["class"]
+    if "family" in data:
+        known = classes_of(data["family"])
+        if not known:
+            raise ValueError(
+                f"the kernel {name!r} is of the family {data['family']!r}, which is not registered"
+            )
     if name not in known:
         raise ValueError(f"unknown kernel {name!r}; known are {', '.join(sorted(known))}")
     parameters: dict[str, Any] = {}
     for key, value in data.items():
-        if key == "class":
+        if key in ("class", "family"):
             continue
         if key == "laplacian":
             if graph is None:

@@ -27,7 +27,7 @@ class BoundedSpace(SearchSpace, kind="bounded"):
     def _limit(self, candidates: ArrayLike | None) -> None:
         if self.bounds is None:
             raise ValueError("a search space needs bounds or candidates")
-        self.polytope = Polytope(self.bounds, self.constraints)
+        self.polytope: Polytope = Polytope(self.bounds, self.constraints)
         self.d = self.polytope.d
         self.lower, self.upper = self.polytope.lower, self.polytope.upper
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, LinearConstraint
 from scipy.stats import qmc
 
-from optimizer.arrays import Array, Policies
+from optimizer.arrays import Array, Policies, Rows
 from optimizer.space.local_search import Value, ValueAndGradient, highest
 from optimizer.space.polytope import check_sides, stack_rows, within
 from optimizer.space.search_space import SearchSpace
@@ -32,16 +33,24 @@ class FiniteSpace(SearchSpace, kind="finite"):
     finite = True
 
     def _limit(self, candidates: ArrayLike | None) -> None:
-        self.candidates = np.ascontiguousarray(candidates, dtype=np.float64)
+        self.candidates: Array = np.ascontiguousarray(candidates, dtype=np.float64)
         if self.candidates.ndim != 2 or not self.candidates.size:
             raise ValueError(f"candidates must be an (n, d) array, got shape {self.candidates.shape}")
-        self.size, self.d = self.candidates.shape
+        self.size: int = self.candidates.shape[0]
+        self.d: int = self.candidates.shape[1]
         self.feasible = _meets(self.candidates, self.bounds, self.constraints)
-        self.rows = np.flatnonzero(self.feasible)
+        self.rows: Rows = np.flatnonzero(self.feasible)
         if not len(self.rows):
             raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")
         self.lower = self.candidates[self.rows].min(axis=0)
         self.upper = self.candidates[self.rows].max(axis=0)
+
+    def only(self, mask: NDArray[np.bool_]) -> FiniteSpace:
+        """The same candidates, of which those of the mask (size,) are feasible, as far as they were."""
+        other = copy.copy(self)
+        other.feasible = self.feasible & mask
+        other.rows = np.flatnonzero(other.feasible)
+        return other
 
     def resolve(self, policies: ArrayLike) -> Array:
         """The coordinates (n, d) of candidate rows."""

@@ -63,8 +63,9 @@ class Polytope:
 
     def __init__(self, bounds: Bounds, constraints: Sequence[LinearConstraint] = ()) -> None:
         lower, upper = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
-        self.lower, self.upper = lower.astype(np.float64), upper.astype(np.float64)
-        self.d = len(self.lower)
+        self.lower: Array = lower.astype(np.float64)
+        self.upper: Array = upper.astype(np.float64)
+        self.d: int = len(self.lower)
         self.matrix, self.row_lower, self.row_upper = stack_rows(constraints, self.d)
         check_sides(self.lower, self.upper, "entry")
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
@@ -222,7 +223,7 @@ class Polytope:
         solve = equal & moved
         dependent, M, offset = _eliminate(B[solve] / size[solve, None], below[solve] / size[solve])
         independent = np.setdiff1d(np.arange(len(free)), dependent)
-        self.k = len(independent)
+        self.k: int = len(independent)
         unit_map, unit_origin = np.zeros((len(free), self.k)), np.zeros(len(free))
         unit_map[independent, np.arange(self.k)] = 1.0
         unit_map[dependent], unit_origin[dependent] = M, offset

@@ -111,7 +111,7 @@ class SearchSpace:
     ) -> None:
         self.steps, self.categories = steps, categories
         self.bounds = bounds
-        self.constraints = (
+        self.constraints: list[LinearConstraint] = (
             [constraint] if isinstance(constraint, LinearConstraint) else list(constraint or ())
         )
         self.embed = embed

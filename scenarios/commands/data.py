@@ -12,12 +12,14 @@ import typer
 
 from policyloop.messages import on_one_line
 from scenarios.commands.console import Debug, Force, console, say, tell
+from scenarios.commands.town_tables import print_town, town_json
 from scenarios.errors import UserError
 from scenarios.numbers import significant
 from scenarios.outputs import whole_folder, write_whole
 
 if TYPE_CHECKING:
     from simulators.country import Country
+    from simulators.country.town_tables import TownTables
 
 _LONG = 5_000_000
 """Bytes. A file of this size takes a while, which is told."""
@@ -83,6 +85,19 @@ def check(
     persons: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Persons by finer ages, to weight finer contacts.")
     ] = None,
+    households: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of towns: columns size and households.")
+    ] = None,
+    schools: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of towns: ages, and class_size, school_size or enrolled."),
+    ] = None,
+    workplaces: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of towns: size, and workplaces or employees.")
+    ] = None,
+    employment: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of towns: ages, employed, perhaps commuting.")
+    ] = None,
     bands: Annotated[
         str | None,
         typer.Option(
@@ -133,7 +148,7 @@ def check(
     force: Force = False,
     debug: Debug = False,
 ) -> None:
-    """Check tables of a country: groups and contacts, surveys, Prem 2021, Mistry 2021; CSV or Excel.
+    """Check tables of a country: groups and contacts, surveys, Prem 2021, Mistry 2021, towns; CSV or Excel.
 
     It says what was read, how it was understood, and what was mended. What cannot be understood ends with
     one line and exit code 2, and nothing is written.
@@ -145,55 +160,89 @@ def check(
       policyloop data check groups.csv synthetic_contacts_2021.csv --country FRA --write france
 
       policyloop data check groups.csv contact_common.csv participant_common.csv sday.csv --weigh-days
+
+      policyloop data check households.csv schools.csv workplaces.csv employment.csv --out town.png
     """
     from simulators.country import read_country
     from simulators.country.roles import told_apart
+    from simulators.country.town_tables import read_town
 
     _check_outputs(out, write, force)
-    for one in (*(files or []), *(participants or []), groups, contacts, persons):
+    named = {"households": households, "schools": schools, "workplaces": workplaces, "employment": employment}
+    of_towns = {kind: path for kind, path in named.items() if path is not None}
+    for one in (*(files or []), *(participants or []), groups, contacts, persons, *of_towns.values()):
         if one is not None and one.is_file() and one.stat().st_size > _LONG:
             tell(f"reading {one} ({one.stat().st_size / 1e6:.0f} MB)")
     try:
         roles = told_apart(files or [], country, encoding)
         given = _settings(setting or [])
         group_file = groups or roles.groups
-        if group_file is None:
+        tables: dict[str, Any] = roles.town | of_towns
+        contacts = contacts or (None if roles.contacts is None else Path(roles.contacts))
+        by_setting = {**roles.by_setting, **given} or None
+        if tables or (group_file, contacts, by_setting) == (None, None, None):
+            tables |= {} if persons is None else {"persons": persons}
+        if group_file is None and (contacts or by_setting or write or not tables):
             raise UserError(
                 "command line: no table of groups (columns name and persons) is given; name it with --groups"
             )
-        read = read_country(
-            group_file,
-            contacts or roles.contacts,
-            by_setting={**roles.by_setting, **given} or None,
-            participants=[*(participants or []), *roles.participants] or None,
-            persons=persons,
-            bands=_bands(bands),
-            split=split,
-            country=country,
-            area=area,
-            orientation=None if orientation is None else orientation.value,
-            reciprocity=reciprocity.value,
-            weigh_days=weigh_days,
-            missing_ages=missing_ages.value,
-            decimal=decimal,
-            encoding=encoding,
+        town = read_town(**tables, decimal=decimal, encoding=encoding) if tables else None
+        read = (
+            None
+            if group_file is None
+            else read_country(
+                group_file,
+                contacts,
+                by_setting=by_setting,
+                participants=[*(participants or []), *roles.participants] or None,
+                persons=persons,
+                bands=_bands(bands),
+                split=split,
+                country=country,
+                area=area,
+                orientation=None if orientation is None else orientation.value,
+                reciprocity=reciprocity.value,
+                weigh_days=weigh_days,
+                missing_ages=missing_ages.value,
+                decimal=decimal,
+                encoding=encoding,
+            )
         )
     except ValueError as error:
         raise UserError(on_one_line(error)) from error
     if format is DataFormat.json:
-        say(json.dumps(as_json(read), indent=2, allow_nan=False))
+        told = {} if read is None else as_json(read)
+        if town is not None:
+            told["town"] = town_json(town)
+        say(json.dumps(told, indent=2, allow_nan=False))
     else:
-        _print(read)
-    if out is not None:
-        from scenarios.figures.country import draw
-
-        draw(read, out)
-    if write is not None:
+        if read is not None:
+            _print(read)
+        if town is not None:
+            print_town(town)
+    written = [] if out is None else _draw(read, town, out, force)
+    if write is not None and read is not None:
         _write(read, write)
+        written.append(write)
     if format is DataFormat.text:
-        for path in (out, write):
-            if path is not None:
-                say(f"{path} is written")
+        for path in written:
+            say(f"{path} is written")
+
+
+def _draw(country: Country | None, town: TownTables | None, out: Path, force: bool) -> list[Path]:
+    """Draw the country, and the tables of its towns: alone, or in a file beside (country-town.png)."""
+    from scenarios.figures.country import draw
+    from scenarios.figures.town_tables import draw_town
+    from scenarios.study.study import check_target
+
+    beside = out if country is None else out.with_name(f"{out.stem}-town{out.suffix}")
+    if town is not None:
+        check_target(beside, force)
+        draw_town(town, beside)
+    if country is None:
+        return [beside]
+    draw(country, out)
+    return [out] if town is None else [out, beside]
 
 
 def as_json(country: Country) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Unpack, get_args, get_origin, get_type_hints, is_typeddict
 
 from rich.table import Table
 
@@ -79,15 +80,26 @@ def _passed_on(factory: Any) -> dict[str, tuple[str, str]]:
         hints = get_type_hints(vars(level)["__init__"]) if "__init__" in vars(level) else {}
         for hint in hints.values():
             for table in get_args(hint) if get_origin(hint) is Unpack else ():
-                found |= dict(documented(table, "attribute"))
+                for declared in _with_bases(table):
+                    found |= dict(documented(declared, "attribute"))
     return found
+
+
+def _with_bases(table: Any) -> Iterator[Any]:
+    """A typed dictionary after those that it extends: before Python 3.12 it does not remember them."""
+    names = set(get_type_hints(table))
+    for other in vars(sys.modules[table.__module__]).values():
+        if is_typeddict(other) and set(get_type_hints(other)) < names:
+            yield from _with_bases(other)
+    yield table
 
 
 def agent_settings() -> list[Option]:
     """The settings that a scenario's entry of `agents` may have, as in the tables that are for all agents."""
     from scenarios.declaration.schema import AgentSpec, ExplorationSpec, PriorSpec
 
-    found = []
+    meaning = dict(documented(AgentSpec, "attribute"))["acquisition"][1]
+    found = [Option("acquisition", AgentSpec.model_fields["acquisition"].description or "", "", meaning)]
     for spec in (ExplorationSpec, PriorSpec):
         meanings = dict(documented(spec, "attribute"))
         for key, field in spec.model_fields.items():
@@ -100,8 +112,10 @@ def agent_settings() -> list[Option]:
 def agent_summary(name: str) -> str:
     """What an agent is, in a sentence."""
     from optimizer.acquisition.names import IN_WORDS
-    from optimizer.agents.names import BASELINES, GP_AGENTS
+    from optimizer.agents.names import BASELINES, GP_AGENTS, MUTUAL_INFORMATION
 
+    if name == MUTUAL_INFORMATION:
+        return "greedy placement where sensors tell most of all other places (Krause et al. 2008)"
     if name in BASELINES:
         return BASELINES[name]
     if name not in GP_AGENTS:

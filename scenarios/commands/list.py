@@ -24,10 +24,10 @@ class Plugin(NamedTuple):
 def plugins() -> list[Plugin]:
     """All plug-ins of other packages, each imported to see whether it can be."""
     from optimizer.agents import plugins as agents
-    from optimizer.agents.names import BASELINES, GP_AGENTS
+    from optimizer.agents.names import BASELINES, GP_AGENTS, MUTUAL_INFORMATION
     from simulators.contract import registry as environments
 
-    own = {*GP_AGENTS, *BASELINES, *agents.registered_names()}
+    own = {*GP_AGENTS, MUTUAL_INFORMATION, *BASELINES, *agents.registered_names()}
     used_agents = {name: point for name, point in agents.agent_plugins().items() if name not in own}
     return [
         *_looked_at(environments.PLUGINS, "environment", environments.plugins()),

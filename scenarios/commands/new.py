@@ -35,6 +35,11 @@ COUNTRY = {
     "groups": "groups.csv",
     "contacts": "contacts.csv",
     "observed": "observed.csv",
+    "town": "town.toml",
+    "households": "households.csv",
+    "schools": "schools.csv",
+    "workplaces": "workplaces.csv",
+    "employment": "employment.csv",
 }
 NAME = r"[a-z][a-z0-9]*([-_][a-z0-9]+)*"
 LETTERS = "cannot be used; accepted: small letters (a-z), digits and hyphens, a letter first, 60 at most"
@@ -86,6 +91,8 @@ def own_country(
 ) -> None:
     """Write the folder NAME with a scenario of whom to vaccinate in a made-up country, and its tables.
 
+    A second scenario, town.toml, has the same country among persons.
+
     For example:
 
       policyloop new own-country my-country
@@ -95,9 +102,10 @@ def own_country(
       policyloop run my-country/scenario.toml
     """
     home = write_country(name, folder)
-    say(f"{home} is written. Put your own tables in place of {', '.join(list(COUNTRY.values())[1:])}, then:")
+    say(f"{home} is written. Put your own tables in place of groups.csv, contacts.csv, observed.csv, then:")
     say(f"  policyloop check {home / 'scenario.toml'}")
     say(f"  policyloop run {home / 'scenario.toml'}")
+    say(f"{home / 'town.toml'} is the same among persons, with tables of households, schools and work.")
 
 
 def class_name(name: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import json
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,10 +14,11 @@ import typer
 
 from policyloop.messages import on_one_line
 from scenarios.commands.check import options_of
-from scenarios.commands.console import Debug, Force, say
+from scenarios.commands.console import Debug, Force, Jobs, Quiet, console, say, tell
 from scenarios.errors import UserError
 
 if TYPE_CHECKING:
+    from scenarios.questions.kernel_choice import KernelChoice
     from simulators.stations import Stations
 
 
@@ -43,6 +46,18 @@ def stations(
         typer.Option("--option", metavar="KEY=VALUE", help="Another, such as quality=off; repeatable."),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="NAME", help="Draw NAME.png and NAME.svg.")] = None,
+    fetch: Annotated[
+        str | None, typer.Option(metavar="URL", help="Fetch this into FILE first: an answer of a service.")
+    ] = None,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Which kernel predicts them best, by cross-validation.")
+    ] = False,
+    folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 5,
+    learn_noise: Annotated[
+        bool, typer.Option("--learn-noise", help="Let every kernel learn its noise, too.")
+    ] = False,
+    jobs: Jobs = 1,
+    quiet: Quiet = False,
     format: Annotated[StationsFormat, typer.Option(help="How to print.")] = StationsFormat.text,
     force: Force = False,
     debug: Debug = False,
@@ -55,9 +70,16 @@ def stations(
         --units temperature=degC,dew_point=degC,wind=kt
 
       policyloop stations weather_14.json.gz --country US --out map
+
+      policyloop stations my.csv --kernels
+
+      policyloop stations metar.json
+        --fetch "https://aviationweather.gov/api/data/metar?bbox=25,-125,50,-65&format=json"
     """
     from simulators.stations import read_stations
 
+    if (folds, learn_noise) != (5, False) and not kernels:
+        raise UserError("command line: --folds and --learn-noise are of --kernels, which is not given")
     named = {"at": at, "window": window, "country": country, "encoding": encoding}
     given: dict[str, Any] = {**options_of(option or [])}
     given |= {name: value for name, value in named.items() if value is not None}
@@ -70,21 +92,82 @@ def stations(
         for path in (out.with_name(f"{out.name}.{kind}") for kind in ("png", "svg")):
             if path.exists():
                 raise UserError(f"command line: --out = {out}: {path} exists; --force replaces it")
+    if fetch is not None:
+        _fetch(fetch, file, force, quiet)
     try:
         found, report = read_stations(file, **given)
     except (ValueError, TypeError) as error:
         raise UserError(on_one_line(error)) from error
+    choice = _choice(found, folds, learn_noise, jobs, quiet) if kernels else None
     if format is StationsFormat.json:
-        say(json.dumps({**report.to_dict(), "ranges": _ranges(found)}, indent=2, allow_nan=False))
+        told: dict[str, Any] = {**report.to_dict(), "ranges": _ranges(found)}
+        if choice is not None:
+            told["kernels"] = choice.to_dict()
+        say(json.dumps(told, indent=2, allow_nan=False))
     else:
         for line in [*str(report).splitlines(), *_range_lines(found), *_next(file, given)]:
             say(line)
+        if choice is not None:
+            _print_choice(choice)
     if out is not None:
         from scenarios.figures.drawing import save
         from scenarios.figures.import_map import import_map
 
-        for path in save(import_map(found, report), out):
+        with _stage("drawing the map", quiet):
+            paths = save(import_map(found, report), out)
+        for path in paths:
             say(path)
+
+
+@contextmanager
+def _stage(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show that something goes on; the context's value adds how far it is."""
+    from scenarios.running.progress import choose
+
+    progress = choose(quiet)
+    try:
+        with progress.stage(what) as seen:
+            yield seen
+    finally:
+        progress.stop()
+
+
+def _fetch(url: str, file: Path, force: bool, quiet: bool) -> None:
+    from scenarios.commands.fetching import fetch
+
+    with _stage(f"fetching {file}", quiet):
+        size = fetch(url, file, force=force)
+    tell(f"wrote {file}, {size} bytes")
+
+
+def _choice(stations: Stations, folds: int, learn_noise: bool, jobs: int, quiet: bool) -> KernelChoice:
+    from scenarios.questions.kernel_choice import choose_kernel
+
+    with _stage("comparing kernels", quiet) as seen:
+        return choose_kernel(stations, folds=folds, learn_noise=learn_noise, jobs=jobs, seen=seen)
+
+
+def _print_choice(choice: KernelChoice) -> None:
+    """The families, best first, and the lines of a scenario that take the best."""
+    from rich.table import Table
+
+    from scenarios.questions.kernel_choice import HEADS
+    from scenarios.tables import print_table
+
+    noise = "learned as well" if choice.learned_noise else "that of the weather environments"
+    drawn = f", drawn from {choice.drawn_from}" if choice.drawn_from > choice.stations else ""
+    title = (
+        f"Kernels by {choice.folds}-fold cross-validation on {choice.stations} stations{drawn}; noise {noise}"
+    )
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for place, head in enumerate(HEADS):
+        table.add_column(head, justify="left" if place == 0 else "right", no_wrap=True)
+    for row in choice.rows():
+        table.add_row(*row)
+    say("")
+    print_table(table, console())
+    for line in ["In a scenario file:", "[prior]", f'family = "{choice.best}"']:
+        say(line)
 
 
 def _mapping(name: str, text: str) -> dict[str, str] | str:

@@ -53,7 +53,8 @@ def show(study: StudyFile, debug: Debug = False) -> None:
     for label in scenario.labels:
         own = frame[frame["agent"] == label]
         complete = int((own.groupby("trial").size() >= scenario.rounds).sum())
-        lines.append(f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete")
+        line = f"  {label}: {len(own)} rounds, {complete} of {scenario.trials} trials complete"
+        lines.append(line + _station(found, label))
     for line in [*lines, *[f"outliers    {line}" for line in outlier_lines(outliers(found))]]:
         say(line)
 
@@ -67,13 +68,23 @@ def _data(study: Study) -> list[str]:
     return [f"data        {first}", *(f"            {line.strip()}" for line in others)]
 
 
+def _station(study: Study, label: str) -> str:
+    """The station that an agent recommends in its median trial, where policies are stations."""
+    from scenarios.results.statistics import typical_advice
+
+    advice = typical_advice(study, label) if study.environment.stations else None
+    station = None if advice is None else study.environment.station(advice.policy)
+    return "" if station is None else f", recommends {on_one_line(str(station))}"
+
+
 def _levers(study: Study) -> list[str]:
     """A line a lever: its name, and what it may be; in one line the entries of candidates."""
     from scenarios.study.levers import in_words
 
     facts = study.environment
     if facts.finite:
-        return [f"policy      candidates by {', '.join(facts.labels)}"]
+        of = f" of {len(facts.stations)} stations" if facts.stations else ""
+        return [f"policy      candidates{of} by {', '.join(facts.labels)}"]
     named = zip(facts.labels, facts.kinds, facts.units, strict=True)
     return ["policy", *(f"  {label}: {in_words(lever, unit)}" for label, lever, unit in named)]
 

@@ -44,7 +44,10 @@ class Code(NamedTuple):
 
 def code_of(scenario: Scenario) -> list[Code]:
     """All that a run of a scenario would run besides policyloop and installed plug-ins."""
-    found = [_target(agent.name) for agent in scenario.agents if is_target(agent.name)]
+    brought = [scenario.prior.family]
+    for agent in scenario.agents:
+        brought += [agent.name, agent.acquisition]
+    found = [_target(text) for text in brought if is_target(text)]
     for name, options in _made(scenario.environment.name, scenario.environment.options):
         if is_target(name):
             found.append(_target(name))

@@ -26,7 +26,10 @@ from simulators.contract.targets import absolute, is_target
 _ENSEMBLE = ("objective", "weights", "pick", "costs", "members", "draw_seed")
 """Keys of `[ensemble]` that are no options of the environment; see `bridges.EnsembleEnvironment`."""
 
-FILES = ("groups", "contacts", "calibrate")
+FILES = (
+    *("groups", "contacts", "calibrate"),
+    *("household_sizes", "persons_by_age", "schools", "workplaces", "employment"),
+)
 """Options of environments that may name files of tables."""
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".gz")
 """How the names of such files end."""
@@ -36,8 +39,9 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     """A scenario's data, valid or not, with whole paths in place of relative ones.
 
     So a study can be resumed from anywhere. A relative path begins at the scenario's file, `source`. Paths
-    are targets (`file.py:Class`), in the names of the environment and of agents and among the environment's
-    options, its option `folder`, and the tables of people's data that its options name (`FILES`).
+    are targets (`file.py:Class`), in the names of the environment, of agents, of their acquisitions and of
+    the kernel family, and among the environment's options, its option `folder`, and the tables of people's
+    data that its options name (`FILES`).
     """
     folder = Path(source).parent
     found = dict(data)
@@ -54,6 +58,9 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
             found["environment"]["options"] = _with_files(options, folder)
     if isinstance(data.get("agents"), list):
         found["agents"] = [_agent(entry, folder) for entry in data["agents"]]
+    prior = data.get("prior")
+    if isinstance(prior, Mapping) and "family" in prior:
+        found["prior"] = {**prior, "family": _placed(prior["family"], folder)}
     if "objective" in data:
         found["objective"] = _placed(data["objective"], folder)
     if isinstance(data.get("continue_from"), str) and data["continue_from"]:
@@ -85,8 +92,11 @@ def _whole_paths(value: Any, folder: Path) -> Any:
 
 
 def _agent(entry: Any, folder: Path) -> Any:
-    if isinstance(entry, Mapping) and "name" in entry:
-        return {**entry, "name": _placed(entry["name"], folder)}
+    if isinstance(entry, Mapping):
+        return {
+            **entry,
+            **{key: _placed(entry[key], folder) for key in ("name", "acquisition") if key in entry},
+        }
     return _placed(entry, folder)
 
 
@@ -187,8 +197,8 @@ def describe(error: ValidationError, source: str, overrides: Mapping[str, Any]) 
         accepted = str(first["ctx"]["error"])
     if first["type"] == "missing":
         return f"{where}: {shown} is missing; accepted: {accepted}{more}"
-    literal = first["type"] == "literal_error"
-    hint = did_you_mean(first["input"], _QUOTED.findall(accepted)) if literal else ""
+    named = isinstance(first["input"], str) and first["type"] in ("literal_error", "value_error")
+    hint = did_you_mean(first["input"], _QUOTED.findall(accepted)) if named else ""
     return f"{where}: {shown} = {_shown(first['input'])}{hint}; accepted: {accepted}{more}"
 
 

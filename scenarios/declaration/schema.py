@@ -11,15 +11,33 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 from scenarios.declaration.environment_spec import EnvironmentSpec
 from scenarios.declaration.several import refuse_several
 from scenarios.declaration.table import Table, plain_options
+from simulators.contract.targets import is_target
 
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False, description="a finite number")]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
-Family = Literal["rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion"]
 SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
-FAMILY = 'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph)'
+FAMILIES = ("rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion")
+FAMILY = (
+    'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph), or '
+    "FILE.py:function (a kernel of length scales and bounds)"
+)
 SOURCE = (
     'one of "samples", "environment" (the kernels that a drawn world names), "rounds" (each trial\'s own)'
 )
+
+
+def _family(value: object) -> object:
+    if isinstance(value, str) and (value in FAMILIES or is_target(value)):
+        return value
+    if isinstance(value, str):  # a program's own
+        from optimizer.prior.families import registered_family
+
+        if registered_family(value):
+            return value
+    raise ValueError(FAMILY)
+
+
+Family = Annotated[str, BeforeValidator(_family)]
 KERNEL = '"composed" (the sum of the groups\' kernels) or "own" (fitted to the composed values)'
 
 
@@ -51,7 +69,8 @@ class PriorSpec(Table):
         environment names; or each trial's own rounds.
     family : str, default "rbf"
         Kernel family, where kernels are learned. "diffusion" needs an environment with a graph, whose option
-        `features` it sets to "graph".
+        `features` it sets to "graph". FILE.py:function names one of your own: from length scales (p,) and
+        their bounds it makes a kernel.
     samples : int, default 1000
         Samples outside the trials from which kernels are learned, then frozen; 0: each trial
         learns from its own rounds. Without meaning for the other sources.
@@ -97,6 +116,7 @@ class PriorSpec(Table):
 Propagation = Literal["default", "bound", "delta", "sampled"]
 BETA = '"auto" or a number above 0'
 PROPAGATION = 'one of "default", "bound", "delta", "sampled"'
+OBSERVE = '"chosen" (the groups that tell most for their cost) or "all"'
 
 
 def _beta(value: object) -> object:
@@ -124,12 +144,16 @@ class ExplorationSpec(Table):
     propagation : {"default", "bound", "delta", "sampled"}, default "default"
         How agents with decomposed feedback carry the groups' posterior through a composition that is not
         linear (Algorithm 3, line 4). Without meaning for a linear one.
+    observe : {"chosen", "all"}, default "chosen"
+        Where groups can be observed by themselves (members of an ensemble, channels of sensors that cost
+        energy), whether agents with decomposed feedback pick them, or always observe all.
     """
 
     delta: float = Field(default=0.1, gt=0, lt=1, description="a number between 0 and 1, both excluded")
     scale_down: float = Field(default=5.0, gt=0, allow_inf_nan=False, description="a number above 0")
     beta: Beta = Field(default="auto", description=BETA)
     propagation: Propagation = Field(default="default", description=PROPAGATION)
+    observe: Literal["chosen", "all"] = Field(default="chosen", description=OBSERVE)
 
 
 class AgentSpec(Table):
@@ -141,7 +165,10 @@ class AgentSpec(Table):
         A name of `optimizer.agent_names()`, or `package.module:Class` or `folder/file.py:Class`.
     label : str
         The name in tables and figures, unique in the scenario; default the agent's name, or its class's.
-    delta, scale_down, beta, propagation, kernel
+    acquisition : str, optional
+        In place of the one that the name says: "ucb", "ei", "mpi", "ts", or FILE.py:Class, an
+        `optimizer.Acquisition` of your own.
+    delta, scale_down, beta, propagation, observe, kernel
         As in `[exploration]` and `[prior]`, for this agent alone. The agent "auto" has a `scale_down` of its
         own unless it is given here.
     """
@@ -151,12 +178,16 @@ class AgentSpec(Table):
         pattern=r"^[^\x00-\x1f,]{1,60}$",
         description="1 to 60 characters on one line, without a comma",
     )
+    acquisition: str = Field(
+        default="", description='one of "ucb", "ei", "mpi", "ts", or FILE.py:Class (an acquisition)'
+    )
     delta: float | None = Field(
         default=None, gt=0, lt=1, description="a number between 0 and 1, both excluded"
     )
     scale_down: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="a number above 0")
     beta: Beta | None = Field(default=None, description=BETA)
     propagation: Propagation | None = Field(default=None, description=PROPAGATION)
+    observe: Literal["chosen", "all"] | None = Field(default=None, description=OBSERVE)
     kernel: Literal["composed", "own"] | None = Field(default=None, description=KERNEL)
 
     @model_validator(mode="before")

@@ -181,7 +181,7 @@ def _axis(info: Mapping[str, Any], length: int) -> tuple[str, Array]:
 def _policy(study: Study, one: StoredRound) -> str:
     """A policy and what it is worth, in lines that a panel has room for."""
     facts = study.environment
-    named = [f"{label} {shown(entry)}" for label, entry in facts.named(one.policy).items()]
+    named = [f"{label} {shown(entry)}" for label, entry in facts.titled(one.policy).items()]
     entries = ", ".join(for_figure(entry).replace(" ", KEPT) for entry in named)
     value = one.objective if one.expected is None else one.expected
     worth = f"{significant(value)} {facts.objective_unit}".rstrip()

@@ -188,7 +188,7 @@ def predicted(study: Study, bound: Framed, agent: GPAgent, policy: Any) -> Predi
 
 
 def _named(study: Study, agent: GPAgent, policy: Any) -> dict[str, Entry]:
-    return study.environment.named(agent.space.resolve(np.asarray([policy]))[0].tolist())
+    return study.environment.titled(agent.space.resolve(np.asarray([policy]))[0].tolist())
 
 
 def _leader(agent: GPAgent, question: Question, policies: Policies) -> Any:

@@ -22,10 +22,11 @@ from scenarios.errors import UserError
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.evaluation import Evaluated, Evaluation, certainty, mean_of
 from scenarios.questions.policies import CURRENT, policy_of
-from scenarios.results.intervals import FEWEST
+from scenarios.results.intervals import FEWEST, UNLIMITED
 from scenarios.study.facts import Facts
 from scenarios.trial.world import World
 from simulators import Environment, Outcomes, SimulationError
+from simulators.contract.validation import expected_ranges
 
 MOST_WORLDS = 1000
 MOST_SEEDS = 100_000
@@ -162,20 +163,22 @@ def _summed(
     best, keeps = certainty(by_seed, group_by_seed, environment.sign, limits)
     facts = Facts.of(environment)
     names = [name for name, _ in variants]
+    ranges = expected_ranges(environment)
     found = []
     for p, text in enumerate(texts):
+        ends = bridges.objective_range(environment, chosen[p])
         numbers = environment.policy_space.resolve(np.asarray([chosen[p]]))[0].tolist()
         found.append(
             Evaluated(
                 name=text,
                 policy=facts.named(numbers),
-                objective=mean_of(by_seed[p]),
+                objective=mean_of(by_seed[p], ends),
                 difference=mean_of(by_seed[p] - by_seed[0]),
                 probability_best=float(best[p]),
                 probability_limits=float(keeps[p]),
-                groups=_by_group(facts.groups, group_by_seed[p]),
+                groups=_by_group(facts.groups, group_by_seed[p], ranges),
                 group_differences=_by_group(facts.groups, group_by_seed[p] - group_by_seed[0]),
-                worlds={name: mean_of(objective[p, w]) for w, name in enumerate(names) if name},
+                worlds={name: mean_of(objective[p, w], ends) for w, name in enumerate(names) if name},
                 failed=int(failed[p]),
             )
         )
@@ -193,5 +196,6 @@ def _summed(
     )
 
 
-def _by_group(groups: Sequence[str], values: Array) -> dict[str, Estimate]:
-    return {name: mean_of(values[:, j]) for j, name in enumerate(groups)}
+def _by_group(groups: Sequence[str], values: Array, ranges: Array | None = None) -> dict[str, Estimate]:
+    ends = [UNLIMITED] * len(groups) if ranges is None else [(low, high) for low, high in ranges.tolist()]
+    return {name: mean_of(values[:, j], ends[j]) for j, name in enumerate(groups)}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from optimizer.composition.outcome_limits import OutcomeLimits
 from scenarios.questions.estimate import Estimate
-from scenarios.results.intervals import mean_and_ends
+from scenarios.results.intervals import UNLIMITED, mean_and_ends
 from scenarios.study.levers import Entry
 
 DRAWS = 10_000
@@ -97,13 +97,12 @@ class Evaluation:
         return asdict(self) | {"ranking": [one.name for one in self.ranking]}
 
 
-def mean_of(values: Array) -> Estimate:
-    """Mean with Student's interval, of the values that are there."""
+def mean_of(values: Array, within: tuple[float, float] = UNLIMITED) -> Estimate:
+    """Mean with Student's interval, of the values that are there; it ends where noise-free values do."""
     known = values[np.isfinite(values)]
     if not len(known):
         return Estimate(np.nan, np.nan, np.nan)
-    mean, low, high = mean_and_ends(known)
-    return Estimate(float(mean), float(low), float(high))
+    return Estimate(*(float(np.clip(one, *within)) for one in mean_and_ends(known)))
 
 
 def certainty(

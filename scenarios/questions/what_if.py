@@ -97,7 +97,6 @@ def believer(
     """An agent that has been told all the evidence, and asks the question."""
     scenario = study.scenario
     settings: dict[str, Any] = {
-        "family": scenario.prior.family,
         "seed": bridges.as_int(bridges.seed_sequence(scenario.seed, found.trials[0], "agent")),
         "within": bound.within,
         "limit_probability": question.probability,
@@ -105,7 +104,9 @@ def believer(
     learned = None
     if scenario.prior.given and not relearn:
         settings["prior"] = _given(study, found)
-    elif not relearn:
+    else:
+        settings["family"] = _family(study)
+    if "family" in settings and not relearn:
         known = stored_learning(study, found)
         if known:
             observed = int(np.isfinite(found.outcomes).any(axis=1).sum())
@@ -125,6 +126,17 @@ def believer(
             f"group at least twice in {agent.belief.design_size} of them is needed"
         )
     return agent
+
+
+def _family(study: Study) -> str:
+    """The family of the kernels that agents learned from their own rounds; nothing is imported for it."""
+    family = study.scenario.prior.family
+    if family not in optimizer.family_names():
+        raise UserError(
+            f"{study.path}: its kernels are of the family {family}, which is code: who reads a study imports "
+            "none; import it yourself, and register it by this name (optimizer.register_family)"
+        )
+    return family
 
 
 def _given(study: Study, found: Evidence) -> optimizer.Prior:

@@ -306,7 +306,7 @@ def _agents(known: Known, words: Language) -> Table:
             [
                 label,
                 f"{said['trial']} / {len(whole)}",
-                words.entries(said["policy"]),
+                words.entries(facts.titled(one.policy)),
                 "-" if one.tried is None else words.times(one.tried),
                 words.estimate(said["objective"]),
                 words.number(said["objective"]["noise_free"]) if exact else words.estimate(again),

@@ -9,7 +9,7 @@ from scenarios.reporting.data import data_of
 from scenarios.reporting.document import Block, Cell, Paragraph, Points, Section, Table
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
-from scenarios.results.report import shares_its_prior
+from scenarios.results.remarks import shares_its_prior
 from scenarios.study.study import Study
 
 MOST_ROWS = 12
@@ -108,7 +108,7 @@ def _failures(study: Study, words: Language) -> list[Block]:
         [
             f"{one.trial} / {one.agent} / {one.round}",
             one.status,
-            words.entries(study.environment.named(one.policy)),
+            words.entries(study.environment.titled(one.policy)),
             on_one_line(one.error) or say("doubts.no_number"),
         ]
         for one in failures[:MOST_ROWS]

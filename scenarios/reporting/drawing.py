@@ -94,6 +94,8 @@ def _own_ids(root: ET.Element, key: str) -> None:
                 else:
                     del element.attrib["id"]
             elif name == f"{{{LINK}}}href":
+                if value.startswith("data:"):  # a picture inside, which is no id
+                    continue
                 element.set(name, f"#{key}-{value.removeprefix('#')}")
             elif "url(#" in value:
                 element.set(name, re.sub(r"url\(#([^)]+)\)", rf"url(#{key}-\1)", value))

@@ -249,7 +249,7 @@ def _judged(
         probability = None
     return Judged(
         point,
-        study.environment.named(point.policy),
+        study.environment.titled(point.policy),
         len(same),
         objective,
         groups,

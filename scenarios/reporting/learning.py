@@ -13,7 +13,7 @@ from scenarios.reporting.document import Block, Drawing, Paragraph, Points, Sect
 from scenarios.reporting.drawing import inline
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
-from scenarios.results.report import remarks
+from scenarios.results.remarks import remarks
 from scenarios.results.statistics import curves
 
 PAIRED = (

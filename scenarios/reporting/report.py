@@ -18,6 +18,7 @@ from scenarios.reporting.language import Language
 from scenarios.reporting.learning import learning
 from scenarios.reporting.moving import moving
 from scenarios.reporting.observed import nothing, observed
+from scenarios.reporting.placing import placing
 from scenarios.reporting.rendering import page
 from scenarios.reporting.repeating import repeating
 from scenarios.reporting.said import infos
@@ -137,6 +138,7 @@ def document(
     parts: list[Callable[[], Section | None]] = [
         lambda: asking(known, words),
         lambda: advising(known, before, after, without, words),
+        lambda: placing(known, words),
         lambda: by_group(known, before, after, without, words),
         lambda: moving(known, words),
         lambda: depending(known, before, after, simulated, words),

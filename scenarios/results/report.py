@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -15,14 +14,13 @@ from rich.table import Table
 from policyloop.messages import on_one_line
 from policyloop.plain_text import for_spreadsheet
 from scenarios.numbers import between, significant
-from scenarios.results.hypervolume import hypervolumes
 from scenarios.results.intervals import FEWEST, mean_interval
-from scenarios.results.limits import KnownLimits, has_functions, known_limits
-from scenarios.results.outliers import Outlier, outlier_lines
+from scenarios.results.limits import KnownLimits, known_limits
+from scenarios.results.remarks import PAIRED, held_out, remarks, without_result
 from scenarios.results.statistics import compare, reference_of, typical_advice
 from scenarios.study.facts import Facts
 from scenarios.study.levers import shown
-from scenarios.study.records import ALL_TRIALS, Advice, Numbers, StoredOptimum
+from scenarios.study.records import Advice, StoredOptimum
 from scenarios.study.study import Study
 from scenarios.tables import print_table
 
@@ -39,20 +37,14 @@ _COLUMNS = {
     "simulated_again": "recommendation, simulated again",
     "simulated_again_difference": "minus that of the reference",
     "rounds_that_break_a_limit": "rounds that break a limit",
+    "cost": "cost",
+    "regret_at_equal_cost": "regret for equal cost",
+    "regret_at_equal_cost_difference": "minus the reference's",
+    "cost_to_equal_regret": "cost to equal regret",
+    "cost_saved_percent": "saved, %",
     "seconds_a_round": "seconds a round",
 }
-_PAIRED = {
-    "simple_regret_difference",
-    "difference",
-    "gain_percent",
-    "p_value_holm",
-    "simulated_again_difference",
-}
-_NARROW = {"gain_percent", "seconds_a_round", "rounds_that_break_a_limit"}
-_SCALED = {
-    ", of regrets on a logarithmic scale": {"cumulative_regret"},
-    ", of shares on a logistic scale": {"rounds_that_break_a_limit"},
-}
+_NARROW = {"gain_percent", "cost_saved_percent", "seconds_a_round", "rounds_that_break_a_limit"}
 _ENDS = ("mean", "low", "high")
 
 
@@ -65,7 +57,8 @@ def as_csv(study: Study, reference: str | None = None) -> str:
     """The comparison as CSV: a row an agent, three columns a value, then the recommended policy.
 
     `x_<label>` are the entries of that, `y_<group>`, `y_<group>_low`, `_high` and `_noise_free` what is
-    predicted and known of the groups' outcomes.
+    predicted and known of the groups' outcomes. Where policies are stations, `station` and `station_name` are
+    last.
     """
     values, facts = compare(study, reference), study.environment
     text = io.StringIO()
@@ -75,8 +68,9 @@ def as_csv(study: Study, reference: str | None = None) -> str:
     plain = ["reference", "p_value", "p_value_holm", "trials", "failed_rounds"]
     groups = [f"y_{group}{end}" for group in facts.groups for end in ("", "_low", "_high", "_noise_free")]
     entries = [f"x_{label}" for label in facts.labels]
+    called = {"station": "id", "station_name": "name"} if facts.stations else {}
     header = ["agent", *(f"{name}_{end}" for name in measured for end in _ENDS), *plain]
-    writer.writerow([for_spreadsheet(name) for name in [*header, *entries, *groups, "keeps_limits"]])
+    writer.writerow([for_spreadsheet(name) for name in [*header, *entries, *groups, "keeps_limits", *called]])
     for label, row in values.items():
         cells = [row[name][end] for name in measured for end in _ENDS] + [row[name] for name in plain]
         advice = row["recommendation"] or {}
@@ -84,6 +78,7 @@ def as_csv(study: Study, reference: str | None = None) -> str:
         known = advice.get("groups") or {}
         cells += [known.get(group, {}).get(end) for group in facts.groups for end in (*_ENDS, "noise_free")]
         cells.append(advice.get("keeps_limits"))
+        cells += [(advice.get("station") or {}).get(key) for key in called.values()]
         writer.writerow(
             [for_spreadsheet(cell) if isinstance(cell, str) else cell for cell in [label, *cells]]
         )
@@ -103,7 +98,7 @@ def print_comparison(study: Study, console: Console, reference: str | None = Non
     scenario = study.scenario
     shown = [name for name in _COLUMNS if any(_known(one[name]) for one in values.values())]
     if len(values) == 1:
-        shown = [name for name in shown if name not in _PAIRED]
+        shown = [name for name in shown if name not in PAIRED]
     if "cumulative_regret" in shown:  # the gain says it
         shown = [name for name in shown if name != "difference"]
     unit = study.environment.objective_unit
@@ -132,7 +127,7 @@ def _known(value: dict[str, float | None] | float | None) -> bool:
 
 
 def _cell(value: dict[str, float | None] | float | None, name: str, reference: bool) -> str:
-    if name in _PAIRED and reference:
+    if name in PAIRED and reference:
         return "reference"
     if not isinstance(value, dict):
         return significant(value, 2)
@@ -140,100 +135,6 @@ def _cell(value: dict[str, float | None] | float | None, name: str, reference: b
     if name == "seconds_a_round":
         return significant(value["mean"], digits)
     return _with_interval(value["mean"], value["low"], value["high"], digits)
-
-
-def remarks(study: Study, values: dict[str, dict[str, Any]], shown: Sequence[str]) -> list[str]:
-    """What has to be known to read the comparison (`values`) with the columns shown, a line each."""
-    lines = []
-    trials = [row["trials"] for row in values.values()]
-    if _PAIRED & set(shown):
-        against = next(iter(values.values()))["reference"]
-        lines.append(f"Reference: {against}. Differences are paired by trial, a gain is in % of its mean.")
-    if "p_value_holm" in shown:
-        compared = sum(row["p_value"] is not None for row in values.values())
-        corrected = f", corrected by Holm for the {compared} agents compared" if compared > 1 else ""
-        lines.append(f"p: of the paired difference, by Student's t{corrected}.")
-    if max(trials) >= FEWEST:
-        lines.append(_about_intervals(values, shown))
-    if any(0 < n < FEWEST for n in trials):
-        lines.append(f"Fewer than {FEWEST} trials are too few for an interval; more --trials give one.")
-    if max(trials) == 0:
-        lines.append("No trial is complete yet; --resume goes on.")
-    if max(trials) > 1 and shares_its_prior(study):
-        lines.append(
-            "All trials share one learned prior: intervals leave its luck out; prior.each_trial = true draws "
-            "one a trial."
-        )
-    lines += _about_hypervolumes(study, shown)
-    lines += _about_limits(study, shown)
-    if "simulated_again" in shown:
-        scenario = study.scenario
-        whole = [one for one in study.recommendations() if one.rounds == scenario.rounds]
-        values_again = [value for one in whole for value in _held_out(one)]
-        lines.append(
-            f"Regret is unknown. Recommendations were simulated again on {scenario.held_out} held-out seeds, "
-            f"the same for all agents of a trial{_without_result(values_again)}."
-        )
-    frame, facts = study.to_dataframe(), study.environment
-    silent = [group for group in facts.groups if frame[f"y_{group}"].isna().all()]
-    if 0 < len(silent) < len(facts.groups):
-        lines.append(f"Never observed: {', '.join(silent)}. So the objective is unknown.")
-    lines += outlier_lines([Outlier(**one) for row in values.values() for one in row["outliers"]])
-    moment, entries = ["trial", "round"], [f"x_{label}" for label in facts.labels]
-    alike = len(frame.drop_duplicates(moment + entries)) == len(frame.drop_duplicates(moment))
-    if alike and len(trials) > 1 and min(trials) > 0:
-        lines.append(
-            "All agents tried the same policies: a trial begins with some that they share, and ended there; "
-            "more --rounds tell them apart."
-        )
-    return lines
-
-
-def _about_intervals(values: dict[str, dict[str, Any]], shown: Sequence[str]) -> str:
-    scales = [word for word, names in _SCALED.items() if names & set(shown)]
-    text = f"Intervals: Student's t over trials{''.join(scales)}"
-    if "gain_percent" in shown:
-        text += "; of the gain, Fieller's"
-        if any(row["trials"] >= FEWEST and _open(row["gain_percent"]) for row in values.values()):
-            text += ", which has no ends where the reference's mean cannot be told from zero"
-    return f"{text}."
-
-
-def _open(value: dict[str, float | None]) -> bool:
-    return value["mean"] is not None and value["low"] is None
-
-
-def shares_its_prior(study: Study) -> bool:
-    """Whether one prior, learned from samples, was given to all trials."""
-    world = study.worlds.get(ALL_TRIALS)
-    return study.scenario.prior.source == "samples" and world is not None and bool(world.priors)
-
-
-def _about_hypervolumes(study: Study, shown: Sequence[str]) -> list[str]:
-    measured = hypervolumes(study) if "hypervolume" in shown else None
-    if measured is None:
-        return []
-    corner = ", ".join(f"{name} {significant(value)}" for name, value in measured.reference.items())
-    what = "noise-free outcomes" if measured.noise_free else "observed outcomes"
-    return [
-        f"Hypervolume: of {what}, above the reference point {corner}. The recommended policy is the one that "
-        "has most of all objectives together; policyloop frontier shows the others."
-    ]
-
-
-def _about_limits(study: Study, shown: Sequence[str]) -> list[str]:
-    if not study.limits:
-        return []
-    lines = []
-    if "cumulative_regret" in shown:
-        lines.append("A round that breaks a limit is charged as the worst policy that keeps all.")
-    if has_functions(study):
-        lines.append(
-            "A limit is a function, which is code and not run here: rounds that break limits are not counted."
-        )
-    elif all(one.expected_outcomes is None for one in study.rounds()):
-        lines.append("Noise-free outcomes are unknown: rounds that break a limit are told by those observed.")
-    return lines
 
 
 def print_advice(study: Study, console: Console) -> None:
@@ -272,11 +173,13 @@ def _policy_table(
     facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None, title: str
 ) -> Table:
     table = _table(title, "agent", facts.labels, facts.units)
+    if facts.stations:
+        table.add_column("station")
     for label, one in advice.items():
-        table.add_row(label, *_entries(facts, one.policy))
+        table.add_row(label, *_entries(facts, one.policy), *_station(facts, one.policy))
     table.add_section()
     if optimum is not None:
-        table.add_row("true optimum", *_entries(facts, optimum.policy))
+        table.add_row("true optimum", *_entries(facts, optimum.policy), *_station(facts, optimum.policy))
     if facts.current_policy is not None:
         table.add_row("current practice", *_entries(facts, facts.current_policy))
     return table
@@ -284,6 +187,11 @@ def _policy_table(
 
 def _entries(facts: Facts, policy: list[float]) -> list[str]:
     return [shown(entry) for entry in facts.entries(policy)]
+
+
+def _station(facts: Facts, policy: list[float]) -> list[str]:
+    station = facts.station(policy)
+    return [] if station is None else [on_one_line(str(station))]
 
 
 def _outcome_table(facts: Facts, advice: dict[str, Advice], optimum: StoredOptimum | None) -> Table:
@@ -325,34 +233,33 @@ def _objective_table(
             label,
             "-" if one.tried is None else str(one.tried) if one.tried else "no",
             _with_interval(one.mean, one.low, one.high, 4),
-            _over_seeds(_held_out(one)) if again else significant(one.expected),
+            _over_seeds(held_out(one)) if again else significant(one.expected),
             significant(one.best_observed_value),
-            ", ".join(_entries(facts, one.best_observed)) if one.best_observed is not None else "-",
+            ", ".join(_station(facts, one.best_observed) or _entries(facts, one.best_observed))
+            if one.best_observed is not None
+            else "-",
             *([] if limits is None else [limits.in_words(one.expected_outcomes)]),
         )
     return table
-
-
-def _held_out(advice: Advice) -> Numbers:
-    """The objective of a recommendation on each held-out seed, None where it has no result."""
-    return advice.held_out.objective if advice.held_out else []
 
 
 def _over_seeds(values: Sequence[float | None]) -> str:
     """The mean over held-out seeds, with its interval, and how many of them have no result."""
     found = np.array([value for value in values if value is not None], dtype=np.float64)
     over = mean_interval(found)
-    return _with_interval(over["mean"], over["low"], over["high"], 4) + _without_result(values)
-
-
-def _without_result(values: Sequence[float | None]) -> str:
-    lost = sum(value is None for value in values)
-    return f"; no result on {lost} of {len(values)}" if lost else ""
+    return _with_interval(over["mean"], over["low"], over["high"], 4) + without_result(values)
 
 
 def _with_interval(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
     interval = between(low, high)
     return f"{significant(mean, digits)} {interval}" if interval else significant(mean, digits)
+
+
+def _policy_of(facts: Facts, policy: list[float], row: int | None) -> str:
+    """A policy in a message: a candidate by its station and its row."""
+    if row is None:
+        return str(facts.entries(policy))
+    return " ".join([*_station(facts, policy), str(row)])
 
 
 def failure_lines(study: Study) -> list[str]:
@@ -365,6 +272,6 @@ def failure_lines(study: Study) -> list[str]:
     return [
         f"{len(failures)} round{'s' if len(failures) > 1 else ''} failed in the simulator; the first: "
         f"trial {first.trial}, round {first.round}, agent {first.agent}, "
-        f"policy {study.environment.entries(first.policy) if first.row is None else first.row}, "
+        f"policy {_policy_of(study.environment, first.policy, first.row)}, "
         f"seed {study.scenario.seed} of the scenario: {cause}"
     ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from policyloop.messages import unknown_name
 from scenarios.errors import UserError
+from scenarios.results.costs import Spent, spent
 from scenarios.results.hypervolume import hypervolumes
 from scenarios.results.intervals import (
     POSITIVE,
@@ -57,10 +58,13 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
         difference signed so that more is better, over the reference's mean. `gain_over_gp_ucb_percent` and
         `difference_from_gp_ucb` (of the objective) are the same while GP-UCB is the reference, else None.
         Then `reference` (a label), `p_value` of the difference and `p_value_holm`, corrected for as many
-        agents as are compared with it; `trials` (complete ones, on which all rests), `failed_rounds`,
-        `recommendation` (see there) and `outliers`, the observations beyond four standard deviations of what
-        the agent had predicted (`scenarios.results.outliers`). Low, high and p-values are None with fewer
-        than `scenarios.results.intervals.FEWEST` trials, and everything where it is unknown.
+        agents as are compared with it; where rounds state their cost, `cost`, `regret_at_equal_cost` and
+        `cost_to_equal_regret` (`scenarios.results.costs.Spent`), paired with the reference's
+        `regret_at_equal_cost_difference` and `cost_saved_percent`, else None; `trials` (complete ones, on
+        which all rests), `failed_rounds`, `recommendation` (see there) and `outliers`, the observations
+        beyond four standard deviations of what the agent had predicted (`scenarios.results.outliers`). Low,
+        high and p-values are None with fewer than `scenarios.results.intervals.FEWEST` trials, and everything
+        where it is unknown.
 
     Raises
     ------
@@ -82,7 +86,7 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
     again = {label: simulated_again(study, label) for label in totals}
     simple = {label: _simple_regrets(study, label) for label in totals}
     broken = shares_that_break_a_limit(study)
-    far = outliers(study)
+    far, costs = outliers(study), spent(study, against)
     failed = frame.loc[frame["status"].isin(NOTHING), "agent"].value_counts()
     table: dict[str, dict[str, Any]] = {}
     for label, total in totals.items():
@@ -107,6 +111,7 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
             "simulated_again_difference": paired_difference(again[label], again[against]),
             "rounds_that_break_a_limit": mean_interval(share[share.index.isin(total.index)], SHARE),
             "seconds_a_round": mean_interval(total["seconds"], POSITIVE),
+            **_costs(costs, label, against),
             "reference": against,
             "p_value": None if label == against else paired_p_value(total[measure] - theirs[measure]),
             "p_value_holm": None,
@@ -119,6 +124,22 @@ def compare(study: Study, reference: str | None = None) -> dict[str, dict[str, A
     for label, p in zip(tested, holm([table[label]["p_value"] for label in tested]), strict=True):
         table[label]["p_value_holm"] = float(p)
     return table
+
+
+def _costs(costs: dict[str, Spent] | None, label: str, against: str) -> dict[str, Interval]:
+    """What an agent spent, and what it did for the same as the reference."""
+    names = ("cost", "regret_at_equal_cost", "regret_at_equal_cost_difference", "cost_to_equal_regret")
+    if costs is None:
+        return {name: nothing() for name in (*names, "cost_saved_percent")}
+    own, theirs = costs[label], costs[against]
+    found = (
+        mean_interval(own.cost, POSITIVE),
+        mean_interval(own.regret, POSITIVE),
+        paired_difference(own.regret, theirs.regret),
+        mean_interval(own.to_equal, POSITIVE),
+    )
+    saved = paired_gain(own.to_equal, theirs.to_equal, most=ALL_OF_IT)
+    return {**dict(zip(names, found, strict=True)), "cost_saved_percent": saved}
 
 
 def reference_of(study: Study, wanted: str | None = None) -> str:
@@ -259,10 +280,11 @@ def recommendation(study: Study, label: str) -> dict[str, Any] | None:
     -------
     dict, or None without a complete trial
         `trial` (the median one, see `typical_advice`), `policy` by label (whole numbers are int, categories
-        their names), `row` (a candidate's, else None), `objective` `{mean, low, high, noise_free}`, `groups`,
-        the same by group (None where nothing is known of them), and `keeps_limits`, whether its noise-free
-        outcomes keep the scenario's (None where that cannot be read). Intervals are 95 % credible; a mean is
-        None without a group model, and `noise_free` where it is unknown.
+        their names), `station` (its `id` and `name`, where policies are stations), `row` (a candidate's, else
+        None), `objective` `{mean, low, high, noise_free}`, `groups`, the same by group (None where nothing is
+        known of them), and `keeps_limits`, whether its noise-free outcomes keep the scenario's (None where
+        that cannot be read). Intervals are 95 % credible; a mean is None without a group model, and
+        `noise_free` where it is unknown.
     """
     one = typical_advice(study, label)
     if one is None:
@@ -281,6 +303,7 @@ def recommendation(study: Study, label: str) -> dict[str, Any] | None:
     return {
         "trial": one.trial,
         "policy": facts.named(one.policy),
+        **({} if (station := facts.station(one.policy)) is None else {"station": station._asdict()}),
         "row": one.row,
         "objective": dict(zip(ends, (one.mean, one.low, one.high, one.expected), strict=True)),
         "groups": groups,

@@ -29,7 +29,7 @@ class Facts(NamedTuple):
         `scenarios.study.stored_environment`. None in studies made before they were stored, and
         `composition` where it is not linear.
     outcome_range : list of J pairs, or None
-        What a group's outcomes cannot lie below or above, None for no limit.
+        What a group's noise-free outcomes cannot lie below or above, None for no limit.
     limits : list of dict, or None
         The limits on outcomes as `[[limits]]` of a scenario spells them; of a function its name alone. None
         in studies made before they were stored.
@@ -47,6 +47,8 @@ class Facts(NamedTuple):
     data_report : dict or None
         What the import of the environment's data read, dropped and found, where it says so: `lines` in words,
         and the rest as `simulators.stations.ImportReport.to_dict`. None in studies made before it was stored.
+    stations : list of [float, float, str, str], or None
+        Longitude, latitude, id and name of every station, where policies are the places of stations.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Facts(NamedTuple):
     info_units: dict[str, str] | None = None
     findings: list[str] | None = None
     data_report: dict[str, Any] | None = None
+    stations: list[list[Any]] | None = None
 
     @classmethod
     def of(cls, environment: Environment) -> Facts:
@@ -98,6 +101,7 @@ class Facts(NamedTuple):
             if environment.group_persons is None
             else plain(np.asarray(environment.group_persons)),
             data_report=report_of(environment),
+            stations=getattr(environment, "station_names", None),
         )
 
     @classmethod
@@ -122,6 +126,41 @@ class Facts(NamedTuple):
     def named(self, policy: Sequence[float]) -> dict[str, Entry]:
         """The same by label."""
         return dict(zip(self.labels, self.entries(policy), strict=True))
+
+    def by_place(self) -> dict[tuple[float, ...], Station]:
+        """What the stations are called, by longitude and latitude; empty where policies are no stations.
+
+        Stations at one place cannot be told by it: their ids and names are joined by "/".
+        """
+        found: dict[tuple[float, ...], list[tuple[str, str]]] = {}
+        for lon, lat, name, title in self.stations or ():
+            found.setdefault((float(lon), float(lat)), []).append((str(name), str(title)))
+        return {
+            place: Station(
+                *("/".join(dict.fromkeys(filter(None, texts))) for texts in zip(*pairs, strict=True))
+            )
+            for place, pairs in found.items()
+        }
+
+    def station(self, policy: Sequence[float]) -> Station | None:
+        """The station at a policy, None where policies are no stations."""
+        return self.by_place().get(tuple(policy))
+
+    def titled(self, policy: Sequence[float]) -> dict[str, Entry]:
+        """`named`, for people: where policies are stations, the id and the name of the station first."""
+        station = self.station(policy)
+        first: dict[str, Entry] = {} if station is None else {"station": str(station)}
+        return first | self.named(policy)
+
+
+class Station(NamedTuple):
+    """What a station is called; the name is "" where it is unknown."""
+
+    id: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.name}".strip()
 
 
 def report_of(environment: Environment) -> dict[str, Any] | None:

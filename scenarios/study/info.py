@@ -1,7 +1,8 @@
 """What a simulator says of its step besides its outcomes (`Outcomes.info`), as a study keeps it.
 
-It is kept to be looked at, and nothing that a study tells is computed from it: arrays have the seven digits
-of single precision. What is no plain data (a model, a figure) is left out, and so is what is too large.
+It is kept to be looked at, and but for what rounds cost nothing that a study tells is computed from it:
+arrays have the seven digits of single precision. What is no plain data (a model, a figure) is left out, and
+so is what is too large.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from scenarios.study.facts import Facts
 from simulators import Environment, Outcomes, PolicySpace, SimulationError
 from simulators.contract.outcome_limit import Limit
 from simulators.contract.process_state import kept_process_state
-from simulators.contract.validation import outcome_ranges
+from simulators.contract.validation import expected_ranges
 
 SAMPLES = 32
 """Policies of a space of numbers at which weights are compared, to see that they are the same everywhere."""
@@ -32,7 +32,7 @@ def facts_of(environment: Environment) -> Facts:
             composition = stored_composition(environment)
     except Exception:  # a composition that fails is the rounds' failure
         composition = None
-    ranges = outcome_ranges(environment.outcome_range, environment.groups)
+    ranges = expected_ranges(environment)
     return Facts.of(environment)._replace(
         space=stored_space(environment.policy_space),
         composition=composition,

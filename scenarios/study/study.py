@@ -190,7 +190,8 @@ class Study:
             Columns `trial, agent, round, x_<label>.., y_<group>.., objective, expected, regret,
             cumulative_regret, seconds, status`; nan where a value is missing or unknown. Trials and rounds
             count from 1. Of a policy, real numbers are float, whole numbers int, and categories their names.
-            `objective` is observed, `expected` and `regret` are noise-free.
+            `objective` is observed, `expected` and `regret` are noise-free. Where policies are stations,
+            their ids and names follow as `station` and `station_name`.
         """
         return self._frame.copy()
 
@@ -228,6 +229,10 @@ class Study:
         frame["cumulative_regret"] = frame.groupby(["trial", "agent"], sort=False)["regret"].cumsum()
         frame["seconds"] = column("seconds")
         frame["status"] = [one.status for one in records]
+        if self.environment.stations:
+            names = self.environment.by_place()
+            called = [names.get(tuple(one.policy), ("", "")) for one in records]
+            frame["station"], frame["station_name"] = ([one[i] for one in called] for i in range(2))
         return frame
 
     def recommendations(self) -> list[Advice]:

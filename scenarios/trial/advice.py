@@ -40,7 +40,7 @@ def stored_advice(
         Who takes the steps on held-out seeds; None: the environment itself.
     """
     environment = loop.environment
-    advice = loop.recommend()
+    advice = bridges.kept_in_range(environment, loop.recommend())
     space = environment.policy_space
     asked = np.asarray(advice.policy)[None]
     best = advice.best_observed

@@ -115,6 +115,7 @@ def build_agent(
     scenario: Scenario, spec: AgentSpec, environment: Environment, trial: int, priors: Mapping[str, Any]
 ) -> optimizer.Agent:
     """Make one agent of the scenario for a trial, from the stored priors (none: it learns its own)."""
+    family = kernel_family(scenario)
     own = uses_own(scenario, spec, environment)
     which = OWN if own else GROUPS
     try:
@@ -134,11 +135,22 @@ def build_agent(
         environment,
         prior=prior,
         kernel="own" if own else "composed",
-        family=scenario.prior.family,
+        family=family,
+        acquisition=spec.acquisition,
         seed=bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "agent")),
         limit_probability=scenario.limit_probability,
         **scenario.exploration_of(spec).model_dump(),
     )
+
+
+def kernel_family(scenario: Scenario) -> str:
+    """The name of the scenario's kernel family, imported where it is code; UserError if that fails."""
+    family = scenario.prior.family
+    try:
+        bridges.know_family(family)
+    except ValueError as error:
+        raise UserError(f"{scenario.source}: prior.family: {on_one_line(error)}") from error
+    return family
 
 
 def prior_means(scenario: Scenario, environment: Environment) -> bridges.PriorOutcomes | None:

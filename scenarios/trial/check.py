@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import bridges
 import optimizer
-from optimizer.agents.gp_agent import composed_of
+from optimizer.agents.aggregate import composed_of
 from optimizer.agents.settings import AgentSettings
 from optimizer.prior.learning import ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
-from scenarios.trial.building import build_agent, needs_own, prior_means, replication
+from scenarios.trial.building import build_agent, kernel_family, needs_own, prior_means, replication
 from scenarios.trial.world import World, design_size
 from simulators.contract.targets import is_target
 
@@ -37,12 +39,16 @@ def refuse_mistakes(world: World) -> None:
                 f'{scenario.source}: prior.source = "environment" names the groups\' kernels; '
                 'accepted for an agent\'s kernel: "composed"'
             )
-    if environment.has_memory and (scenario.batch > 1 or scenario.environment.limited):
-        key = "batch" if scenario.batch > 1 else "environment.step_seconds, environment.step_megabytes"
+    together = environment.steps_at_once
+    if environment.has_memory and (together % scenario.batch or scenario.environment.limited):
+        odd = together % scenario.batch
+        key = "batch" if odd else "environment.step_seconds, environment.step_megabytes"
         raise UserError(
             f"{scenario.source}: {key}: accepted only without memory, but each step of {environment.name} "
             "depends on the steps before it"
+            + (f"; {together} of them are taken at once, or parts of these" if odd and together > 1 else "")
         )
+    _refuse_poverty(world)
     if scenario.confirm:
         most = (scenario.rounds - design_size(scenario, environment)) // scenario.batch * scenario.batch
         if scenario.confirm > most:
@@ -68,7 +74,7 @@ def refuse_mistakes(world: World) -> None:
     replication(scenario, environment)
     _ = world.earlier  # refuses a study of another world
     learns = scenario.prior.given and scenario.prior.source == "samples"
-    if scenario.prior.family == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
+    if kernel_family(scenario) == ON_GRAPH and not (learns and getattr(environment, "graph", None)):
         raise UserError(
             f'{scenario.source}: prior.family = "{ON_GRAPH}" needs an environment with a graph, '
             'and prior.source = "samples"'
@@ -88,3 +94,21 @@ def refuse_mistakes(world: World) -> None:
                 composed_of(spec.name, bridges.composition(environment), AgentSettings(limits=agent.beside))
         except (ValueError, TypeError, NotImplementedError) as error:
             raise UserError(f"{where} ({spec.name}): {on_one_line(error)}") from error
+
+
+def _refuse_poverty(world: World) -> None:
+    """Refuse a budget of a round that does not pay for the cheapest whole policies of a batch."""
+    scenario, environment = world.scenario, world.environment
+    costs, budget = getattr(environment, "query_costs", None), getattr(environment, "query_budget", None)
+    if costs is None or budget is None:
+        return
+    candidates = environment.policy_space.candidates
+    if candidates is None:
+        raise UserError(f"{scenario.source}: a budget of {budget:g} a batch: accepted only with candidates")
+    least = np.sort(np.asarray(costs(np.arange(len(candidates)))).sum(axis=1))[: scenario.batch].sum()
+    if least > budget:
+        raise UserError(
+            f"{scenario.source}: batch = {scenario.batch}: a budget of {budget:g} does not pay for as many "
+            f"whole policies, of which the cheapest cost {least:g} together; accepted: a smaller batch, or a "
+            "larger budget"
+        )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 import bridges
@@ -25,6 +26,7 @@ from scenarios.trial.building import (
     build_agent,
     build_environment,
     environment_options,
+    kernel_family,
     needed_priors,
     prior_means,
     replication,
@@ -128,7 +130,7 @@ class World:
             learn = partial(
                 bridges.learn_prior,
                 environment,
-                family=prior.family,
+                family=kernel_family(scenario),
                 samples=prior.samples,
                 restarts=prior.restarts,
                 seed=bridges.seed_sequence(scenario.seed, self.trial if scenario.apart else 0, "samples"),
@@ -174,6 +176,16 @@ class World:
         # A world that all trials share has seeds of its own, those of "trial 0".
         return self.trial if self.scenario.environment.new_world_each_trial else 0
 
+    @property
+    def _noise(self) -> np.random.SeedSequence:
+        """Of the noise of a trial's rounds.
+
+        A study that continues from another of the same seed has noise of its own: with that of the same
+        rounds there, it would err as what it began with did. Rounds count from 1, so that none is at 0.
+        """
+        index = () if self.earlier is None else (0, len(self.earlier.rounds))
+        return bridges.seed_sequence(self.scenario.seed, self.trial, "noise", *index)
+
     def loop(self, label: str, learned: WorldRecord, steps: bridges.Steps | None = None) -> bridges.Loop:
         """The loop of an agent's trial, before its first round."""
         scenario, trial = self.scenario, self.trial
@@ -189,7 +201,7 @@ class World:
         return bridges.Loop(
             environment,
             self._confirming(agent, environment),
-            bridges.seed_sequence(scenario.seed, trial, "noise"),
+            self._noise,
             design=design,
             optimum=learned.optimum and learned.optimum.as_optimum(),
             worst=self.worst if learned.optimum else math.nan,

@@ -10,6 +10,8 @@ import numpy as np
 import bridges
 from policyloop.messages import on_one_line
 from scenarios.errors import UserError
+from scenarios.figures.outline import plain_lines
+from scenarios.figures.unwrapping import unwrapped
 from scenarios.numbers import significant
 from scenarios.study.levers import spelled
 from simulators import Environment, SimulationError
@@ -172,16 +174,19 @@ class Network(Stepped):
         """Where the sensors are."""
         environment = self.environment
         stations, nodes = environment.stations, environment.nodes
+        lon, lat = unwrapped(stations.lon[nodes]), stations.lat[nodes]
+        named = zip(stations.ids[nodes].tolist(), stations.names[nodes].tolist(), strict=True)
         return {
             "kind": "network",
-            "what": "perceived temperature, degF",
+            "what": f"{environment.index}, {environment.objective_unit}",
             "step": "hour",
             "series": self.series,
-            "sensors": [str(one) for one in stations.ids[nodes]],
-            "lon": stations.lon[nodes].tolist(),
-            "lat": stations.lat[nodes].tolist(),
+            "sensors": [f"{one} {name}".strip() for one, name in named],
+            "lon": lon.tolist(),
+            "lat": lat.tolist(),
+            "lines": plain_lines(lon, lat),
             "edges": environment.edges.tolist(),
-            "fields": ["perceived, degF", *(f"{g}, {u}" for g, u in self._named())],
+            "fields": [f"felt, {environment.objective_unit}", *(f"{g}, {u}" for g, u in self._named())],
         }
 
     def _named(self) -> list[tuple[str, str]]:
@@ -239,7 +244,11 @@ class Network(Stepped):
             "field": np.round(np.column_stack([felt, truth]), 2).tolist(),
             "silent": environment.model.silent[environment.nodes, 0].tolist(),
             "row": self.row,
-            "heads": ["warmest now", "perceived, degF", *(f"{name}, {unit}" for name, unit in self._named())],
+            "heads": [
+                "warmest now",
+                f"felt, {environment.objective_unit}",
+                *(f"{name}, {unit}" for name, unit in self._named()),
+            ],
             "rows": [
                 [str(ids[i]), significant(float(felt[i])), *(significant(float(x)) for x in truth[i])]
                 for i in best

@@ -145,7 +145,7 @@ class Panel:
             best = predicted(study, bound, agent, agent.recommend().policy)
             seen(0, 0)
             following, gain = next_simulation(agent, best)
-            entries = study.environment.named(agent.space.resolve([following])[0].tolist())
+            entries = study.environment.titled(agent.space.resolve([following])[0].tolist())
             pays = abs(best.objective.mean) > 0 and gain > PAYS * abs(best.objective.mean)
             told: dict[str, Any] = {"next": entries, "gain": gain, "pays": pays, "points": [], "problem": ""}
             try:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
+
+from scenarios.figures.outline import plain_lines
+from scenarios.figures.unwrapping import unwrapped
 from scenarios.numbers import duration
+from scenarios.study.facts import Facts
 from scenarios.study.records import StoredRound
 from scenarios.study.study import Study
 from scenarios.watching.following import Follower
@@ -73,6 +78,23 @@ def about(study: Study) -> dict[str, Any]:
         "current": facts.current_policy,
         "current_label": facts.current_policy_label or "current practice",
         "lives": facts.lives,
+        "map": _map(facts),
+    }
+
+
+def _map(facts: Facts) -> dict[str, Any] | None:
+    """Where stations are and what they are called, with the lines of their map; None of other policies."""
+    if not facts.stations:
+        return None
+    places = facts.by_place()
+    lon, lat = np.array(list(places)).T
+    turned = unwrapped(lon)
+    return {
+        "lon": turned.tolist(),
+        "lat": lat.tolist(),
+        "places": [list(place) for place in places],  # as policies have them
+        "names": [str(station) for station in places.values()],
+        "lines": plain_lines(turned, lat),
     }
 
 

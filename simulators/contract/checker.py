@@ -20,7 +20,7 @@ from simulators.contract.policy_space import PolicySpace
 from simulators.contract.probes import feasible, infeasible, text
 from simulators.contract.process_state import kept_process_state
 from simulators.contract.repetition import STEP, Repetition
-from simulators.contract.validation import noise_of_groups, outcome_ranges
+from simulators.contract.validation import expected_ranges, noise_of_groups, outcome_ranges
 
 PROBES = 8
 """Feasible policies that are tried, spread over the space."""
@@ -113,6 +113,9 @@ class _Checker(Repetition):
             self.find(f"sense must be 'minimize' or 'maximize'; it is {getattr(env, 'sense', None)!r}")
         with self.blaming("outcome_range must be None, a pair (low, high), or one a group"):
             outcome_ranges(getattr(env, "outcome_range", None), [str(one) for one in groups or ()])
+        with self.blaming("expected_range must be None, a pair (low, high), or one a group"):
+            expected = getattr(env, "expected_range", None)
+            outcome_ranges(expected, [str(one) for one in groups or ()], "expected_range")
         space = getattr(env, "policy_space", None)
         if not isinstance(space, PolicySpace):
             self.find(f"policy_space must be a simulators.PolicySpace; it is {type(space).__name__}")
@@ -161,7 +164,8 @@ class _Checker(Repetition):
                     own = noise if noise.ndim == 1 else np.diag(noise)
                     if (np.isnan(own) & ~np.isnan(values)).any():
                         self.find(f"noise_variance must be finite; it is {np.asarray(variance).tolist()}")
-            self._within_range(values, text(policy))
+            observed = outcome_ranges(self.env.outcome_range, self.env.groups)
+            self._within_range(values, observed, "outcome_range", f"step at {text(policy)}")
             if not isinstance(outcomes.info, Mapping):
                 self.find(f"Outcomes.info must be a mapping; it is {type(outcomes.info).__name__}")
         if silent.any() and not silent.all():
@@ -175,17 +179,16 @@ class _Checker(Repetition):
         if not same or random.getstate() != global_python:
             self.find("step or reset changed the global random state; draw from self.rng only")
 
-    def _within_range(self, values: Array, where: str) -> None:
-        """Check observations against `outcome_range`."""
-        ranges = outcome_ranges(self.env.outcome_range, self.env.groups)
+    def _within_range(self, values: Array, ranges: Array | None, name: str, what: str) -> None:
+        """Check the outcomes (J,) of a policy against a range of the environment."""
         for group, value, (low, high) in zip(
             self.env.groups, values, () if ranges is None else ranges, strict=False
         ):
             if value < low or value > high:
                 self.find(
-                    f"step returned {value:.6g} for group {group!r} at {where}, outside its outcome_range "
+                    f"{what} returned {value:.6g} for group {group!r}, outside its {name} "
                     f"({low:g}, {high:g})",
-                    f"range {group}",
+                    f"{name} {group}",
                 )
 
     def _keeps_inputs(self, what: str, call: Callable[..., Any], *arrays: Any) -> Any:
@@ -226,6 +229,10 @@ class _Checker(Repetition):
             self.find("expected returned a value that is not finite at a feasible policy")
         if not np.array_equal(expected[1:2], self.env.expected(batch[1:2]), equal_nan=True):
             self.find("expected of a policy differs, if only in the last bits, alone and among others")
+        for policy, values in zip(batch, expected, strict=True):
+            self._within_range(
+                values, expected_ranges(self.env), "expected_range", f"expected of {text(policy)}"
+            )
         if self.env.has_memory:
             return
         repeats = [self.step(self.policies[0], seed=100 + k) for k in range(STEPS)]

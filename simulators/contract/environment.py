@@ -11,7 +11,7 @@ import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,6 +80,22 @@ def failure_kind(cause: Exception | int) -> type[SimulationError]:
     return StepLost if lost else SimulationError
 
 
+class KeptVariance(NamedTuple):
+    """Which part of the noise stays with a policy, and for how long.
+
+    Attributes
+    ----------
+    kept, whole : (J,) array
+        Variances of the part, and of an observation's noise, of which it is a part.
+    hours : float
+        After which 37 % of the part is left.
+    """
+
+    kept: Array
+    whole: Array
+    hours: float
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """What one step observed.
@@ -110,6 +126,15 @@ class Environment(ABC):
     Definition 2; readers look for these two with `getattr`. `simulators.check_environment` tells in
     words what a subclass gets wrong.
 
+    Where observations cost something, `query_costs(policies) -> (n, 1 + J)` says what: of observing a policy
+    at all, then of each group, which add up; agents that model groups then choose them too (`step_groups`).
+    `query_budget` is what the policies of a batch may cost together, None or absent for any sum; it needs a
+    finite space. Each step then states its `info["cost"]`, in the unit `info_units["cost"]`. These are looked
+    for with `getattr` as well.
+
+    In a world that lives a policy's observations may share a part of their noise, as those of a sensor share
+    its drift: `kept_noise` is then a `KeptVariance`, looked for with `getattr`.
+
     A world may live: it changes by itself from step to step, whatever the policies are. Then `expected`
     and the best policy are those of the coming step, whose time is `context`; `step` observes, then
     lets the time of one step pass. It passes even if the step fails.
@@ -132,12 +157,18 @@ class Environment(ABC):
         True when a step depends on earlier steps. Then `get_state` and `set_state` must be there.
     lives : bool
         True when the world changes by itself from step to step; `has_memory` is True then as well.
+    steps_at_once : int
+        With a memory, how many steps are taken at one moment, after which time passes: agents can be asked
+        for as many together, or for parts of them.
     name : str
         The registry's name, or the class's.
     outcome_range : (float, float), J such pairs, or None
         What an observation of any group, or of each, cannot lie below or above, `inf` for no limit. It holds
         for observations as for noise-free outcomes, so that noise which may exceed a limit forbids it. A step
         that returns another value has failed; nothing is clipped.
+    expected_range : (float, float), J such pairs, or None
+        The same of noise-free outcomes alone, where observations carry noise that may exceed it: intervals of
+        what is predicted end there. None: as `outcome_range`.
     current_policy : (d,) array or None
         Today's practice, the baseline of the agent `current`; None when there is none.
     current_policy_label : str
@@ -160,8 +191,10 @@ class Environment(ABC):
     sense: Literal["minimize", "maximize"]
     has_memory: bool = False
     lives: bool = False
+    steps_at_once: int = 1
     name: str = ""
     outcome_range: Any = None
+    expected_range: Any = None
     current_policy: Array | None = None
     current_policy_label: str = ""
     info_units: Mapping[str, str] = {}

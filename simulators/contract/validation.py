@@ -145,7 +145,7 @@ def noise_of_groups(name: str, value: Any, J: int, missing: ArrayLike | None = N
     return x
 
 
-def outcome_ranges(value: Any, groups: Sequence[str]) -> Array | None:
+def outcome_ranges(value: Any, groups: Sequence[str], name: str = "outcome_range") -> Array | None:
     """`outcome_range` of an environment as low and high of each group, (J, 2); None where there is none.
 
     ValueError, which names the group, unless every low is below its high and neither is nan.
@@ -154,18 +154,24 @@ def outcome_ranges(value: Any, groups: Sequence[str]) -> Array | None:
         return None
     J = len(groups)
     try:
-        pairs = real_numbers("outcome_range", value)
+        pairs = real_numbers(name, value)
     except ValueError:
         pairs = np.empty(0)
     if pairs.shape not in ((2,), (J, 2)):
-        raise ValueError(f"outcome_range={value!r} must be a pair (low, high), or {J} of them, one a group")
+        raise ValueError(f"{name}={value!r} must be a pair (low, high), or {J} of them, one a group")
     ranges = np.array(np.broadcast_to(pairs, (J, 2)))
     for group, (low, high) in zip(groups, ranges, strict=True):
         if not low < high:
-            raise ValueError(
-                f"outcome_range of group {group!r} is ({low:g}, {high:g}); low must be below high"
-            )
+            raise ValueError(f"{name} of group {group!r} is ({low:g}, {high:g}); low must be below high")
     return ranges
+
+
+def expected_ranges(environment: Any) -> Array | None:
+    """What the noise-free outcomes of an environment's groups keep to, (J, 2); None where that is unknown."""
+    expected = getattr(environment, "expected_range", None)
+    if expected is None:
+        return outcome_ranges(environment.outcome_range, environment.groups)
+    return outcome_ranges(expected, environment.groups, "expected_range")
 
 
 def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:

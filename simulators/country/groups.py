@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from policyloop.messages import did_you_mean
 from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
 from simulators.country.aggregation import Ages, both_open, opened
 from simulators.country.bands import Band, band, bands_of, check_bands
+from simulators.country.columns import columns_of, key_of
 from simulators.country.known_bands import MISTRY_18, is_mistry_18
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
@@ -144,7 +144,7 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
         findings.append(f"{grid.source}: has no header; read as name and persons")
     else:
         header, body, offset = grid.rows[0], grid.rows[1:], 1
-    columns = _columns(grid, header, findings)
+    columns = columns_of(grid, header, ALIASES, ("name", "persons"), findings)
     body_rows = [(grid.row(offset + index), row) for index, row in enumerate(body) if any(row)]
     if not body_rows:
         raise ValueError(f"{grid.source}: row {grid.row(0)}: there are no rows below the header")
@@ -179,51 +179,14 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
 
 def is_groups(header: Sequence[str]) -> bool:
     """Whether the first row of a table is that of groups: names of columns, or an age and its persons."""
-    return any(_key(title) in ALIASES["persons"] for title in header) or (
+    return any(key_of(title) in ALIASES["persons"] for title in header) or (
         len(header) == 2 and is_number(header[1]) and (is_number(header[0]) or band(header[0]) is not None)
     )
-
-
-def _key(title: str) -> str:
-    return re.sub(r"\W+", "_", title.strip().lower()).strip("_")
 
 
 def _headless(grid: Grid) -> bool:
     """Whether there are but two columns of numbers: ages and persons, as some age distributions have it."""
     return grid.width == 2 and is_number(grid.rows[0][1])
-
-
-def _columns(grid: Grid, header: list[str], findings: list[str]) -> dict[str, int]:
-    """Where each column that is understood stands."""
-    known = {alias: what for what, aliases in ALIASES.items() for alias in aliases}
-    found: dict[str, int] = {}
-    strange = []
-    for at, title in enumerate(header):
-        key = _key(title)
-        what = known.get(key) or known.get(re.sub(r"_(per_infection|share|in_\w+|years?)$", "", key))
-        if what is None:
-            if title:
-                strange.append(repr(title) + did_you_mean(key, known).replace("; did", ", did"))
-        elif what in found:
-            raise ValueError(
-                f"{grid.source}: row {grid.row(0)}: columns {header[found[what]]!r} and {title!r} are both "
-                f"{what}"
-            )
-        else:
-            found[what] = at
-    if "name" not in found and header and header[0] == "" and "persons" in found:
-        found["name"] = 0
-    for what in ("name", "persons"):
-        if what not in found:
-            raise ValueError(
-                f"{grid.source}: row {grid.row(0)}: no column {what!r} "
-                f"(accepted: {', '.join(ALIASES[what])}; "
-                f"there are: {', '.join(map(repr, header[:12]))})"
-            )
-    if strange:
-        findings.append(f"{grid.source}: not understood, and left out: column{'s' * (len(strange) > 1)} "
-                        f"{', '.join(strange)}")  # fmt: skip
-    return found
 
 
 def _total(names: list[str], persons: Array) -> int | None:

@@ -307,7 +307,7 @@ def _reciprocal(
     if failure.factor <= 1.0 + _KEPT:
         findings.append(f"{source}: contacts are reciprocal")
         return whole, settings
-    factor = "one side has none" if np.isinf(failure.factor) else f"a factor {failure.factor:.3g} apart"
+    factor = "one side has none" if np.isinf(failure.factor) else f"a factor {failure.factor:.4g} apart"
     told = (
         f"contacts between {table.names[failure.row]!r} and {table.names[failure.column]!r}, counted from "
         f"either side: {factor}"

@@ -12,18 +12,20 @@ from simulators.country.known_bands import mistry_setting
 from simulators.country.prem import is_prem
 from simulators.country.settings import SETTINGS, setting_of
 from simulators.country.survey import is_survey_contacts, is_survey_participants
+from simulators.country.town_tables import kind_of
 from simulators.files.grid import TableFile
 from simulators.files.numbers import is_number
 
 
 @dataclass
 class Roles:
-    """The files of a country by what they are; as `read_country` takes them."""
+    """The files of a country by what they are; as `read_country` and `read_town` take them."""
 
     groups: str | None = None
     contacts: str | None = None
     by_setting: dict[str, str] = field(default_factory=dict)
     participants: list[str] = field(default_factory=list)
+    town: dict[str, str] = field(default_factory=dict)
 
 
 def told_apart(
@@ -51,6 +53,8 @@ def told_apart(
             roles.participants.append(path)
         elif is_survey_contacts(header) or is_prem(header):
             roles.contacts = _only(roles.contacts, path, "contacts")
+        elif (kind := kind_of(header)) is not None and not (kind == "employment" and is_groups(header)):
+            roles.town[kind] = _only(roles.town.get(kind), path, kind)
         elif is_groups(header) and not _is_pair(file, header):
             roles.groups = _only(roles.groups, path, "groups")
         elif (setting := _setting(path)) is not None:

@@ -55,30 +55,42 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return "text"
 
 
-def lines(path: str | os.PathLike[str], encoding: str | None = None) -> Iterator[str]:
+def lines(
+    path: str | os.PathLike[str], encoding: str | None = None, longest: int = LONGEST_LINE
+) -> Iterator[str]:
     """Yield the lines of a file, each with a newline for its end, a byte-order mark left out.
 
     Whether it is packed (gzip, bzip2, xz, or a zip of one file) is told from its first bytes. A file that is
-    not there, cannot be read, is empty or damaged, ends too early, has a line of over a million characters or
-    is not text is a ValueError.
+    not there, cannot be read, is empty or damaged, ends too early, has a line that is too long or is not text
+    is a ValueError.
 
     Parameters
     ----------
     encoding : str, optional
         Left out, what a byte-order mark says, UTF-8 where the whole is, or else the likeliest.
+    longest : int, default 2**20
+        Characters of a line.
     """
     row = 0
     with _one_line(path, lambda: row + 1):
         chosen = encoding_of(path) if encoding is None else encoding
         with _unpacked(path) as unpacked, io.TextIOWrapper(cast("Any", unpacked), encoding=chosen) as text:
-            for row, line in enumerate(iter(lambda: text.readline(LONGEST_LINE + 1), ""), 1):
-                if len(line) > LONGEST_LINE:
+            for row, line in enumerate(iter(lambda: text.readline(longest + 1), ""), 1):
+                if len(line) > longest:
                     raise ValueError(
-                        f"{path}: row {row}: longer than {LONGEST_LINE} characters, so no row of a table"
+                        f"{path}: row {row}: longer than {longest} characters, so no row of a table"
                     )
                 yield line.removeprefix("\ufeff") if row == 1 else line
     if row == 0:
         raise ValueError(f"{path}: row 1: the file is empty")
+
+
+def beginning(path: str | os.PathLike[str], encoding: str | None = None, size: int = 2**16) -> str:
+    """The first characters of a text file, however long its first line is; errors as of `lines`."""
+    with _one_line(path, lambda: 1):
+        chosen = encoding_of(path) if encoding is None else encoding
+        with _unpacked(path) as unpacked, io.TextIOWrapper(cast("Any", unpacked), encoding=chosen) as text:
+            return text.read(size).removeprefix("\ufeff")
 
 
 def content(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:

@@ -11,29 +11,23 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import LinearConstraint
 
 from policyloop.messages import failure
 from simulators.arrays import Array, Mask
 from simulators.contract.environment import Environment, Outcomes, Seed, SimulationError
-from simulators.contract.levers import Real
 from simulators.contract.policy_space import BoundedPolicySpace
 from simulators.contract.validation import number, per_group, whole
 from simulators.flu.doses import packs_of
 from simulators.flu.mean_field import ode_options
 from simulators.flu.ode import FluODE
-from simulators.flu.own_bands import own_bands
-from simulators.flu.own_town import contacts_of, findings_of, infected_of, own_country
+from simulators.flu.own_town import own_country, seeding_of
 from simulators.flu.season.durations import durations
 from simulators.flu.season.model import LATENT_PERIOD, FluModel
-from simulators.flu.season.result import Season
-from simulators.population.population import build_population
-
-PILOT_POLICIES, PILOT_SEASONS = 4, 4
-"""Seasons from which the noise of a single season is estimated: so many policies, so many seasons of each."""
-
-PILOT_SEED = 20
-"""Of the pilot, which belongs to the world and does not change with the noise."""
+from simulators.flu.season.pilot import pilot_variance
+from simulators.flu.season.result import Season, told
+from simulators.flu.town import build_town
+from simulators.flu.town_policies import TownPolicies
+from simulators.flu.town_tables import TownOptions
 
 
 class FluABM(Environment):
@@ -63,10 +57,29 @@ class FluABM(Environment):
     contacts : str, matrix or mapping, default "mistry-2021-oregon"
         Contacts per day, as in `simulators.population.population.build_population`; of groups of one's own a
         matrix or a file, or a table of home, school, work and other.
-    age_shares, household_sizes, class_size, school_size, team_size, largest_workplace : optional
-        A town of one's own, as in `simulators.population.population.build_population`: the share of
-        each age group in it, and of households of 1, 2, .. persons; the others are numbers of persons. The
-        budget is one of this population's doses where `age_shares` are given.
+    orientation, reciprocity : str, optional
+        How files of contacts are read, as `simulators.country.read_country` has it.
+    age_shares : (J,) array-like, optional
+        The share of each age group in the town, where no table of groups tells it. The budget is then one of
+        this town's doses.
+    persons_by_age : str, optional
+        File of persons by age, finer than the groups (columns age and persons): in their proportions the
+        years within a group are, and finer contacts are put together. As in the US of 2012 by default.
+    household_sizes : str or sequence of float, optional
+        File of households by size (columns size and households), or the shares of those of 1, 2, .. persons.
+        The US of 2012 by default.
+    schools : str, optional
+        File of schools, a row a level: columns ages, and any of class_size, school_size and enrolled (share).
+        By default nursery, primary and secondary schools and colleges of the US of 2012.
+    workplaces : str, optional
+        File of workplaces by size: columns size (1, 2-9, 250+), and workplaces, how many, or employees, how
+        many work there. By default of 1 to 1,000 persons, fewer the larger.
+    employment : str, optional
+        File of who works by age: columns ages, employed (share), and perhaps commuting, the share of these
+        who go to a workplace. The US of 2012 by default.
+    class_size, school_size, team_size, largest_workplace : int, default 25, 500, 20, 1000
+        Persons, where no table tells: pupils in a class and in a school; the most in a team, and in a
+        workplace.
     layer_weights : mapping of str to float, optional
         How readily a contact of a setting transmits, relative to the others; 1 by default.
     susceptibility, efficacy, r0, current, budget, budget_doses, budget_weights, bounds
@@ -125,8 +138,14 @@ class FluABM(Environment):
         intervention: Literal["vaccination", "treatment"] = "vaccination",
         groups: Any = 5,
         contacts: Any = "mistry-2021-oregon",
+        orientation: str | None = None,
+        reciprocity: str | None = None,
         age_shares: ArrayLike | None = None,
-        household_sizes: Sequence[float] | None = None,
+        persons_by_age: str | Sequence[float] | None = None,
+        household_sizes: str | Sequence[float] | None = None,
+        schools: str | None = None,
+        workplaces: str | None = None,
+        employment: str | None = None,
         class_size: int | None = None,
         school_size: int | None = None,
         team_size: int | None = None,
@@ -153,7 +172,13 @@ class FluABM(Environment):
         carry_over: float = 0.0,
         noise_variance: ArrayLike | None = None,
     ) -> None:
-        country = own_country(groups, contacts, age_shares)
+        reading = {"orientation": orientation, "reciprocity": reciprocity}
+        by_finer_ages = persons_by_age if isinstance(persons_by_age, str) else None
+        country = own_country(groups, contacts, age_shares, {**reading, "persons": by_finer_ages})
+        asked = TownOptions(
+            household_sizes, persons_by_age, schools, workplaces, employment,
+            class_size, school_size, team_size, largest_workplace,
+        )  # fmt: skip
         period = None
         if infectious_period is not None:
             period = float(durations("infectious_period", infectious_period, 1).mean[0])
@@ -167,14 +192,13 @@ class FluABM(Environment):
             efficacy=efficacy,
             infectious_period=period,
             r0=None if r0 is not None and number("r0", r0, least=0) == 0 else r0,
+            # Of a country of one's own the town says how many of its persons are infected, see below.
+            initial_infected=None if country is None else seeding_of(country) * country.persons,
             budget=budget,
             bounds=bounds,
         )
         ode: FluODE = the_ode(budget_weights=budget_weights)
         self.groups, self.group_units = ode.groups, ode.group_units
-        if country is not None:
-            groups, contacts, age_shares = own_bands(country.groups), contacts_of(country), country.persons
-            self.findings = (*ode.findings, *findings_of(country, household_sizes is not None))
         self.vaccinates = ode.vaccinates
         self.r0 = 0.0 if r0 == 0 else ode.r0
         self.replicates = whole("replicates", replicates)
@@ -190,29 +214,17 @@ class FluABM(Environment):
         )
         self.longest_closure = number("school_closure", school_closure, least=0)
         self.seed = seed
-        town: dict[str, Any] = {
-            "age_shares": age_shares,
-            "household_sizes": household_sizes,
-            "class_size": class_size,
-            "school_size": school_size,
-            "team_size": team_size,
-            "largest_workplace": largest_workplace,
-        }
-        told = {name: value for name, value in town.items() if value is not None}
-        self.population = build_population(
-            persons, seed=seed, contacts=contacts, groups=groups, weights=layer_weights, **told
-        )
-        for name, size in zip(self.groups, self.population.sizes, strict=True):
-            if size == 0:
-                raise ValueError(f"persons={persons!r} leaves nobody in the group {name!r}; take more")
-        self.group_persons = np.asarray(self.population.sizes, dtype=float)
-        if country is not None and initial_infected is None:
-            initial_infected = infected_of(country, self.population.sizes)
-        own_doses = pack is not None or age_shares is not None
+        town = build_town(
+            persons, seed, country, asked, groups=groups, contacts=contacts, age_shares=age_shares,
+            layer_weights=layer_weights, initial_infected=initial_infected,
+        )  # fmt: skip
+        self.population = town.population
+        self.group_persons = self.population.sizes.astype(float)
+        self.findings = (*(ode.findings if country is not None else ()), *town.findings)
+        own_doses = any(one is not None for one in (pack, persons_by_age, age_shares, country))
         if own_doses and self.vaccinates and budget_weights is None:
             ode = the_ode(budget_weights=self.population.sizes / self.population.persons)
-        self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))
-        self._adopt_policy_space(ode)
+        self._adopt_policy_space(ode, pack)
         self._options: dict[str, Any] = {
             "r0": self.r0,
             "susceptibility": ode.susceptibility,
@@ -222,7 +234,7 @@ class FluABM(Environment):
             "vaccine": vaccine,
             "vaccination_day": vaccination_day,
             "closure_day": closure_day,
-            "initial_infected": initial_infected,
+            "initial_infected": town.initial_infected,
             "days": days,
         }
         self._immune: list[Mask | None] = [None] * self.replicates
@@ -236,11 +248,8 @@ class FluABM(Environment):
 
     def model(self, policy: Any, seed: int, immune: Mask | None = None) -> FluModel:
         """The Mesa model of a season on its day 0; `immune`, (N,), are those immune from earlier seasons."""
-        x = self.policy_space.same_form(policy)
-        J = len(self.groups)
-        shares = x[:J] if self.packs is None else self.packs.shares(x[:J])
+        shares, closure = self.policies.apart(self.policy_space.same_form(policy))
         rates: dict[str, Any] = {"coverage" if self.vaccinates else "treatment": shares}
-        closure = float(x[J]) if self.longest_closure else 0.0
         return FluModel(
             self.population, **rates, school_closure=closure, immune=immune, seed=seed, **self._options
         )
@@ -279,19 +288,7 @@ class FluABM(Environment):
                 policy=x,
                 seed=seeds[0],
             )
-        infected = np.mean([season.infectious for season in seasons], axis=0)
-        attack = np.array([season.attack_rate for season in seasons])
-        mean_attack = attack.mean(axis=0)
-        info = {
-            "attack_rate": mean_attack,
-            "attack_rate_total": float(mean_attack @ self.population.sizes / self.population.persons),
-            "days": np.arange(float(len(infected))),
-            "infected": infected,
-            "peak_day": float(np.mean([np.argmax(season.infectious.sum(axis=1)) for season in seasons])),
-            "replicates": attack,
-            "seeds": seeds,
-            "failed": failed,
-        }
+        info = told(seasons, self.population.sizes) | {"seeds": seeds, "failed": failed}
         values = np.array([season.sick_days for season in seasons])
         return Outcomes(values.mean(axis=0), self._variance_of_mean(values), info)
 
@@ -341,29 +338,10 @@ class FluABM(Environment):
         return self._pilot
 
     def _pilot_variance(self, say: Callable[[str], None]) -> Array:
-        rng = np.random.default_rng(PILOT_SEED)
-        bounds = self.policy_space.bounds
-        variances = []
-        for i, raw in enumerate(rng.uniform(bounds.lb, bounds.ub, (PILOT_POLICIES, self.policy_space.d))):
-            say(f"{i * PILOT_SEASONS} of {PILOT_POLICIES * PILOT_SEASONS} pilot seasons done")
-            x, seeds = self.policy_space.project(raw), rng.integers(2**63, size=PILOT_SEASONS)
-            seasons = [self._season(x, int(seed), None).sick_days for seed in seeds]
-            variances.append(np.var(seasons, axis=0, ddof=1))
-        pooled: Array = np.mean(variances, axis=0)
-        return pooled
+        return pilot_variance(self.policy_space, lambda x, seed: self._season(x, seed, None).sick_days, say)
 
     def _season(self, x: Array, seed: int, immune: Mask | None) -> Season:
-        model = self.model(x, seed, immune)
-        model.run_model()
-        curve = np.zeros((model.days + 1, len(self.groups)), dtype=np.int64)
-        recorded = [model.datacollector.model_vars[f"infectious {name}"] for name in self.groups]
-        curve[1 : model.day + 1] = np.transpose(recorded)
-        return Season(
-            sick_days=np.array([group.sick_days for group in model.groups]) / self.population.persons,
-            attack_rate=np.array([group.attack_rate for group in model.groups]),
-            infectious=curve,
-            immune=model.still_immune(self.carry_over),
-        )
+        return Season.of(self.model(x, seed, immune), self.carry_over)
 
     def _variance_of_mean(self, values: Array) -> Array:
         """The noise variance of the mean of (r, J) seasons' sick days."""
@@ -375,27 +353,13 @@ class FluABM(Environment):
         variance: Array = values.var(axis=0, ddof=1) / r
         return variance
 
-    def _adopt_policy_space(self, ode: FluODE) -> None:
-        """Take the ODE's policies, with one more entry where schools may close."""
-        space = self._shares = ode.policy_space
-        lower, upper = space.bounds.lb, space.bounds.ub
-        if not self.vaccinates and not (lower.min() > 0 and upper.max() <= 1):
+    def _adopt_policy_space(self, ode: FluODE, pack: Any) -> None:
+        """Take the ODE's policies, in packs of this town's doses and with the closure of its schools."""
+        self._shares = ode.policy_space
+        bounds = self._shares.bounds
+        if not self.vaccinates and not (bounds.lb.min() > 0 and bounds.ub.max() <= 1):
             raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
-        self.current_policy, self.current_policy_label = ode.current_policy, ode.current_policy_label
-        if self.packs is not None:
-            space = self.packs.space(space)
-            if self.current_policy is not None:
-                today = self.packs.most(self.current_policy)
-                self.current_policy = today if space.contains(today[None])[0] else None
-        self.policy_space = space
-        if not self.longest_closure:
-            return
-        limits = space.constraint
-        self.policy_space = BoundedPolicySpace(
-            (*space.labels, "school closure"),
-            (*space.units, "days"),
-            levers=(*space.levers, Real(0.0, self.longest_closure)),
-            constraint=limits and LinearConstraint(np.hstack([limits.A, [[0.0]]]), limits.lb, limits.ub),
-        )
-        if self.current_policy is not None:
-            self.current_policy = np.append(self.current_policy, 0.0)
+        self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))
+        self.policies = TownPolicies.of(self._shares, ode.current_policy, self.packs, self.longest_closure)
+        self.policy_space, self.current_policy = self.policies.space, self.policies.current
+        self.current_policy_label = ode.current_policy_label

@@ -123,7 +123,12 @@ def _doses_a_person(asked: Asked, levers: Levers, today: Array | None, weights: 
     if isinstance(asked.budget, str) and asked.budget != "default":
         raise ValueError(f"budget={asked.budget!r} must be a number >= 0, 'default' or 'none'")
     if asked.budget != "default":
-        return number("budget", asked.budget, least=0)
+        limit = number("budget", asked.budget, least=0)
+        if asked.weights is None and limit > 1 + NEAR:
+            raise ValueError(
+                f"budget={asked.budget!r} must be at most 1: one dose a person; 'none' lifts the budget"
+            )
+        return limit
     if asked.cost is not None:
         return None
     if today is None:

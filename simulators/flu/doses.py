@@ -82,7 +82,7 @@ class Packs:
         return LinearConstraint(cost[None] / unit, -np.inf, limit)
 
 
-def packs_of(pack: Any, vaccinates: bool, persons: Array, one_product: bool = True) -> Packs | None:
+def packs_of(pack: Any, vaccinates: bool, persons: Array | None, one_product: bool = True) -> Packs | None:
     """The packs of an option `pack`; None where there is none.
 
     Raises
@@ -94,6 +94,8 @@ def packs_of(pack: Any, vaccinates: bool, persons: Array, one_product: bool = Tr
         return None
     if not vaccinates:
         raise ValueError(f"pack={pack!r} has no meaning for intervention='treatment'; leave it out")
+    if persons is None:
+        raise ValueError(f"pack={pack!r} needs the persons of every group")
     if not one_product:
         raise ValueError(f"pack={pack!r} does not go with products; leave one of them out")
     return Packs(pack, persons)

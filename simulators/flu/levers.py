@@ -88,7 +88,7 @@ class Levers:
         today: Array | None = None,
         named: bool = False,
     ) -> None:
-        self.groups, self.products = tuple(groups), tuple(products)
+        self.groups, self.products, self.named = tuple(groups), tuple(products), named
         self.targets = _targets(targets, self.groups)
         self.plain = targets is None and not named
         self.group_persons = persons

@@ -15,16 +15,16 @@ from numpy.typing import ArrayLike
 from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import BoundedPolicySpace
-from simulators.contract.validation import choice, number, per_group
+from simulators.contract.validation import number, per_group
 from simulators.flu import tables
-from simulators.flu.budget import Asked, treatment_space, vaccination_space
-from simulators.flu.doses import packs_of
-from simulators.flu.fit import Fit, Model
+from simulators.flu.budget import Asked
+from simulators.flu.intervention import vaccinates
 from simulators.flu.levers import Levers, efficacies_told, products_of
 from simulators.flu.outcomes import INFO_UNITS, Doses, Objective, Seasons, in_persons
 from simulators.flu.people import people_of
+from simulators.flu.policies import Policies
 from simulators.flu.season_ode import Season, SeasonODE, stages_of
-from simulators.flu.transmission import published_transmission, transmission
+from simulators.flu.spread import spread_of
 
 
 class FluODE(Environment):
@@ -144,11 +144,9 @@ class FluODE(Environment):
         Transmission rates per day, row = susceptible group.
     n_steps : int
         Number of the integrator's steps.
-    packs : simulators.flu.doses.Packs or None
-        What makes shares of packs; None where policies are shares.
-    share_space : BoundedPolicySpace
-        The policies as shares; `policy_space` itself where they are no packs.
-    fit : simulators.flu.calibrate.Fit or None
+    policies : simulators.flu.policies.Policies
+        `policy_space` and today's among them; as `share_space` and `packs` what makes them of shares.
+    fit : simulators.flu.fit.Fit or None
         What `calibrate` found.
     findings : tuple of str
         What was read, assumed and fitted of a country of one's own, one sentence each.
@@ -205,11 +203,9 @@ class FluODE(Environment):
         days: float = 365,
         step_days: float | None = None,
     ) -> None:
-        choice("intervention", intervention, ("vaccination", "treatment"))
         self.intervention = intervention
-        self.vaccinates = intervention == "vaccination"
-        people = people_of(groups, contacts, population, orientation, reciprocity, self.vaccinates)
-        self._refuse_for_treatment(
+        self.vaccinates = vaccinates(
+            intervention,
             efficacy=efficacy,
             current=current,
             levers=levers,
@@ -219,6 +215,7 @@ class FluODE(Environment):
             waning_period=waning_period,
             vaccine_waning_period=vaccine_waning_period,
         )
+        people = people_of(groups, contacts, population, orientation, reciprocity, self.vaccinates)
         people = people.changed(
             current,
             {"hospitalisation": hospitalisation, "death": death, "cost": cost, "qaly_loss": qaly_loss},
@@ -244,8 +241,8 @@ class FluODE(Environment):
         self.objective = Objective(outcome, outcome_weights, self.risks)
         self.hospital_stay = number("hospital_stay", hospital_stay, least=0.1)
         if self.objective.beds:
-            self._refuse_for_treatment(outcome="peak beds")
-        self.objective_unit = self.objective.unit
+            vaccinates(intervention, outcome="peak beds")
+        self.objective_unit, self.expected_range = self.objective.unit, self.objective.floor
         self.group_units = (self.objective_unit,) * len(self.groups)
         usual = self.objective.noise_variance(
             people.noise_variance, self.infectious_period, self.hospital_stay
@@ -262,37 +259,34 @@ class FluODE(Environment):
             named=products is not None,
         )
         asked = Asked(budget, budget_weights, budget_doses, budget_cost, bounds)
-        self.share_space = (
-            vaccination_space(asked, self.levers, self.coverage)
-            if self.vaccinates
-            else treatment_space(asked, self.groups, people.treatment_weights)
-        )
-        self.packs = packs_of(pack, self.vaccinates, self.levers.persons, products is None)
-        self.policy_space = self.share_space if self.packs is None else self.packs.space(self.share_space)
-        self._adopt_current(people.coverage_label)
+        self.policies = Policies.of(asked, self.levers, people, self.vaccinates, pack)
+        self.share_space, self.packs = self.policies.shares, self.policies.packs
+        self.policy_space, self.current_policy = self.policies.space, self.policies.current
+        if self.current_policy is not None:
+            self.current_policy_label = people.coverage_label
 
         hospital = self.risks["hospitalisation"] if self.objective.beds else None
         self.stages = stages_of(
             latent_period, waning_period, vaccine_waning_period, hospital, self.hospital_stay
         )
-        self.fit: Fit | None = None
-        season = partial(self._season_ode, step_days=step_days)
-        if calibrate is not None:
-            from simulators.flu.calibrate import fit_of  # brings what reads files, which is slow to import
-
-            self.fit = fit_of(
-                calibrate, Model.of(people, self.levers.products[0].efficacy, self.infectious_period, season)
-            )
-            self.susceptibility, r0 = self.fit.susceptibility, self.fit.r0 if r0 is None else r0
-            self.initial_infected = self.fit.initial_infected
-        self.beta, self.r0 = self._rates(r0)
-        self.season_ode = season(self.beta, self.initial_infected)
-        self.n_steps = self.season_ode.n_steps
-        fitted = () if self.fit is None else self.fit.sentences(self.groups)
-        told = people.of_today(self.r0, r0 is None, self.current_policy is None) if self.vaccinates else ()
+        spread = spread_of(
+            people,
+            self.levers.products[0].efficacy,
+            self.infectious_period,
+            r0,
+            calibrate,
+            partial(self._season_ode, step_days=step_days),
+            published=not self.vaccinates,
+        )
+        self.beta, self.r0, self.fit = spread.beta, spread.r0, spread.fit
+        self.susceptibility, self.initial_infected = spread.susceptibility, spread.initial_infected
+        self.season_ode, self.n_steps = spread.season, spread.season.n_steps
+        self.findings = people.findings
         if self.vaccinates:
-            told += people.of_budget(self.share_space, self.levers.persons / self.population.sum())
-        self.findings = (*people.findings, *told, *fitted)
+            by_default = r0 is None and self.fit is None
+            self.findings += people.of_today(self.r0, by_default, self.current_policy is None)
+            self.findings += people.of_budget(self.share_space, self.levers.persons / self.population.sum())
+        self.findings += () if self.fit is None else self.fit.sentences(self.groups)
         self._last: tuple[bytes, Array] | None = None
 
     def step(self, policy: Any) -> Outcomes:
@@ -340,7 +334,7 @@ class FluODE(Environment):
 
     def _simulate(self, x: Array, record: bool = False) -> tuple[Array, Season]:
         """The shares or rates (d, n) of (n, d) policies, and the seasons under them."""
-        columns = np.ascontiguousarray((x if self.packs is None else self.packs.shares(x)).T)
+        columns = self.policies.columns(x)
         if self.vaccinates:
             return columns, self.season_ode.vaccinated(self.levers.immune(columns), record, x)
         return columns, self.season_ode.treated(columns, record, x)
@@ -352,15 +346,7 @@ class FluODE(Environment):
 
     def _info(self, columns: Array, season: Season) -> dict[str, Any]:
         doses = Doses.of(self.levers, columns[:, 0]) if self.vaccinates else None
-        infections, infected = season.infections[:, 0], season.infected[:, :, 0]
-        return {
-            "attack_rate": infections / self.population,
-            "attack_rate_total": float(infections.sum() / self.population.sum()),
-            "days": season.days,
-            "infected": infected,
-            "peak_day": float(season.days[np.argmax(infected.sum(axis=1))]),
-            **in_persons(infections, self.risks, doses),
-        }
+        return season.info(self.population) | in_persons(season.infections[:, 0], self.risks, doses)
 
     def _season_ode(self, beta: Array, initial_infected: Array, step_days: float | None) -> SeasonODE:
         return SeasonODE(
@@ -373,30 +359,3 @@ class FluODE(Environment):
             step_days=step_days,
             rates=None if self.vaccinates else self.share_space.bounds,
         )
-
-    def _rates(self, r0: float | None) -> tuple[Array, float]:
-        """The (J, J) transmission rates per day, and R0."""
-        shape = self.susceptibility[:, None] * self.contacts * self.infectivity
-        if not self.vaccinates and r0 is None:
-            return published_transmission(shape, self.infectious_period)
-        coverage = np.zeros(len(self.groups)) if self.coverage is None else self.coverage
-        immune = self.levers.products[0].efficacy * coverage
-        return transmission(shape, self.infectious_period, r0, immune)
-
-    def _adopt_current(self, label: str) -> None:
-        """Today's practice as a policy, where it is known and within the budget."""
-        if not self.vaccinates or self.coverage is None:
-            return
-        today = self.levers.policy_of(self.coverage)
-        if self.packs is not None:
-            today = self.packs.most(today)
-        if self.policy_space.contains(today[None])[0]:
-            self.current_policy = today
-            self.current_policy_label = label
-
-    def _refuse_for_treatment(self, **options: Any) -> None:
-        for name, value in options.items():
-            if value is not None and not self.vaccinates:
-                raise ValueError(
-                    f"{name}={value!r} has no meaning for intervention='treatment'; leave it out"
-                )

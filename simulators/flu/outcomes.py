@@ -156,6 +156,11 @@ class Objective:
         return self.parts == {"sick days": 1.0}
 
     @property
+    def floor(self) -> tuple[float, float] | None:
+        """What no outcome lies below: 0, unless a weight is negative."""
+        return (0.0, np.inf) if min(self.parts.values()) >= 0 else None
+
+    @property
     def beds(self) -> bool:
         """Whether it asks for beds."""
         return "peak beds" in self.parts

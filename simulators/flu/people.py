@@ -171,9 +171,16 @@ def people_of(
 
 
 def country_of(
-    groups: Any, contacts: Any, population: Any, orientation: Any = None, reciprocity: Any = None
+    groups: Any,
+    contacts: Any,
+    population: Any,
+    orientation: Any = None,
+    reciprocity: Any = None,
+    persons: Any = None,
 ) -> Country:
     """The country of one's own that options name: files, a Country, or names with numbers.
+
+    `persons` is a file of persons by finer ages, by which contacts of finer bands are weighted.
 
     Raises
     ------
@@ -182,7 +189,7 @@ def country_of(
     """
     reading = {"orientation": orientation, "reciprocity": reciprocity}
     if isinstance(groups, str):
-        return _read(groups, contacts, population, reading)
+        return _read(groups, contacts, population, {**reading, "persons": persons})
     _refuse_reading(reading)
     return _given(groups, contacts, population)
 

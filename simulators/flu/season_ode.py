@@ -49,6 +49,17 @@ class Season:
     days: Array
     infected: Array
 
+    def info(self, population: Array) -> dict[str, Any]:
+        """What the first of them brought the groups of a population (J,), for the `info` of an outcome."""
+        infections, infected = self.infections[:, 0], self.infected[:, :, 0]
+        return {
+            "attack_rate": infections / population,
+            "attack_rate_total": float(infections.sum() / population.sum()),
+            "days": self.days,
+            "infected": infected,
+            "peak_day": float(self.days[np.argmax(infected.sum(axis=1))]),
+        }
+
 
 class SeasonODE:
     """A season in a population.

@@ -21,7 +21,9 @@ from simulators.population.survey import SETTINGS
 from simulators.population.tables import EMPLOYED
 
 
-def ask(contacts: Any, bands: AgeBands, sizes: Integers, homes: Integers) -> AskedContacts:
+def ask(
+    contacts: Any, bands: AgeBands, sizes: Integers, homes: Integers, employed: Array = EMPLOYED
+) -> AskedContacts:
     """The contacts that a population is asked to have.
 
     A matrix without settings is divided in the proportions of Mistry 2021, pair of groups by pair of groups,
@@ -35,6 +37,8 @@ def ask(contacts: Any, bands: AgeBands, sizes: Integers, homes: Integers) -> Ask
         The population's J age groups, and persons in each.
     homes : (J, J) array
         F_ij between members of the same household.
+    employed : (95,) array, default US 2012
+        Shares who work, by year of age.
     """
     asked, given = _resolve(contacts, bands)
     parent = asked.of_age[list(bands.first)].astype(np.intp)
@@ -44,7 +48,7 @@ def ask(contacts: Any, bands: AgeBands, sizes: Integers, homes: Integers) -> Ask
         raise ValueError("contacts: every entry is 0; some must be > 0")
     flows = {setting: _reciprocal(matrix, N) for setting, matrix in given.items()}
     if "all" in flows:
-        flows = _divide(flows["all"], members.T @ homes @ members, _setting_shares(asked))
+        flows = _divide(flows["all"], members.T @ homes @ members, _setting_shares(asked, employed))
     return AskedContacts(
         groups=asked.names,
         parent=parent,
@@ -81,7 +85,7 @@ def _reciprocal(matrix: Array, N: Array) -> Array:
     return symmetric
 
 
-def _setting_shares(bands: AgeBands) -> dict[str, Array]:
+def _setting_shares(bands: AgeBands, employed: Array) -> dict[str, Array]:
     """The share of each setting in the contacts of each pair of groups, symmetric.
 
     That of the five groups of Mistry 2021 they belong to, but groups too young to work meet in the community.
@@ -94,7 +98,7 @@ def _setting_shares(bands: AgeBands) -> dict[str, Array]:
     total = np.sum(list(flows.values()), axis=0)
     of = usual_bands(5).of_age[list(bands.first)]
     shares: dict[str, Array] = {s: (flow / total)[np.ix_(of, of)] for s, flow in flows.items()}
-    may_work = np.maximum.reduceat(EMPLOYED, bands.first) > 0
+    may_work = np.maximum.reduceat(employed, bands.first) > 0
     without = shares["work"] * ~np.outer(may_work, may_work)
     shares["work"] -= without
     shares["community"] += without

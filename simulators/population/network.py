@@ -266,13 +266,19 @@ class AskedContacts:
         people = np.outer(self.sizes, self.sizes) - np.diag(self.sizes)
         return self._amiss({s: np.minimum(flows, people) for s, flows in self.flows.items()})
 
+    def missed(self, network: ContactNetwork) -> dict[str, tuple[float, str]]:
+        """How far each setting of a network is from what was asked of it, as `distance` of all settings."""
+        achieved = self.achieved(network)
+        return {s: self._amiss({s: self.sizes[:, None] * achieved[s]}) for s in self.flows}
+
     def _amiss(self, had: dict[str, Array]) -> tuple[float, str]:
-        amiss = {s: np.abs(had[s] - self.flows[s]) for s in self.flows}
+        amiss = {s: np.abs(had[s] - self.flows[s]) for s in had}
         s = max(amiss, key=lambda s: float(amiss[s].max()))
         i, j = np.unravel_index(np.argmax(amiss[s]), amiss[s].shape)
         got, asked = had[s][i, j] / self.sizes[i], self.flows[s][i, j] / self.sizes[i]
-        where = f"{s}, {self.groups[i]!r} with {self.groups[j]!r}: {got:.3g} a day instead of {asked:.3g}"
-        total = sum(float(flows.sum()) for flows in self.flows.values())
+        place = f"{s}, " if len(had) > 1 else ""
+        where = f"{place}{self.groups[i]!r} with {self.groups[j]!r}: {got:.3g} a day instead of {asked:.3g}"
+        total = sum(float(self.flows[s].sum()) for s in had)
         return sum(float(a.sum()) for a in amiss.values()) / max(total, 1.0), where
 
 

@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
 from simulators.contract.seeds import as_sequence, child
-from simulators.contract.validation import choice, number, per_group, whole
+from simulators.contract.validation import choice, number, per_group, real_numbers, whole
 from simulators.population import households, tables, venues
 from simulators.population.age_bands import age_bands
 from simulators.population.ages import ages, group_shares
 from simulators.population.asked_contacts import ask
 from simulators.population.network import LARGEST_GRAPH, ContactNetwork, symmetric
 from simulators.population.pairs import Keys, choose, count, fill, within
+from simulators.population.places import Places, usual_levels, workplaces_up_to
 from simulators.population.survey import SETTINGS
 
 if TYPE_CHECKING:
@@ -103,11 +104,13 @@ def build_population(
     groups: Any = 5,
     age_shares: ArrayLike | None = None,
     weights: Mapping[str, float] | None = None,
+    persons_by_age: ArrayLike | None = None,
     household_sizes: Sequence[float] = tables.HOUSEHOLD_SIZES,
     class_size: int = tables.CLASS_SIZE,
     school_size: int = tables.SCHOOL_SIZE,
     team_size: int = tables.TEAM_SIZE,
     largest_workplace: int = tables.LARGEST_WORKPLACE,
+    places: Places | None = None,
     tolerance: float = 0.1,
 ) -> Population:
     """Build a population and its contact network.
@@ -132,10 +135,15 @@ def build_population(
         Oregon's for Mistry 2021, else the US of 2012.
     weights : mapping of str to float, optional
         How readily a contact transmits, by setting, relative to the others; 1 where not given.
+    persons_by_age : (95,) array-like, optional
+        Persons of each year of age, in any unit, in whose proportions the years within a group are; and the
+        groups, unless `age_shares` are given. The US of 2012 by default.
     household_sizes : sequence of float, default US 2012
         Shares of the households of 1, 2, .. persons.
     class_size, school_size, team_size, largest_workplace : int, default 25, 500, 20, 1000
         Pupils in a class and in a school, most persons in a team, persons in the largest workplace.
+    places : Places, optional
+        Schools and workplaces by age and size, in place of the four numbers.
     tolerance : float, default 0.1
         Most contacts, as a share of those asked, that may be too many or too few over settings and pairs of
         groups. In towns of fewer than 100 persons it is not applied.
@@ -156,6 +164,10 @@ def build_population(
         if size > MOST_PERSONS:
             raise ValueError(f"{name}={size} must be at most {MOST_PERSONS:,}")
     school_size = whole("school_size", school_size, least=class_size)
+    if places is None:
+        levels = usual_levels(class_size, school_size)
+        places = Places(levels, workplaces=workplaces_up_to(largest_workplace), team_size=team_size)
+    by_year = None if persons_by_age is None else _by_year(persons_by_age)
     size_shares = _size_shares(household_sizes)
     if number("tolerance", tolerance, least=0) > 1:
         raise ValueError(f"tolerance={tolerance!r} must be a share, 0..1")
@@ -163,28 +175,30 @@ def build_population(
     world = as_sequence(seed)
     rng = {name: np.random.default_rng(child(world, i)) for i, name in enumerate((*SETTINGS, "jobs"))}
 
-    by_age = ages(N, bands, group_shares(bands, contacts, age_shares))
+    shares = group_shares(bands, contacts, age_shares, by_year)
+    by_age = ages(N, bands, shares, tables.PERSONS_BY_AGE if by_year is None else by_year)
     age, household = households.settle(by_age, size_shares, rng["household"])
     group = bands.of_age[age]
     everybody = np.arange(N, dtype=np.int32)
 
     homes = within(everybody, household, N)
     pairs_at_home = count(homes, group, J, N)
-    asked = ask(contacts, bands, np.bincount(group, minlength=J), pairs_at_home + pairs_at_home.T)
+    sizes, homes_flow = np.bincount(group, minlength=J), pairs_at_home + pairs_at_home.T
+    asked = ask(contacts, bands, sizes, homes_flow, places.employed)
     if N >= SMALLEST_MATCHED:
         _refuse(*asked.shortage(), tolerance)
     asked_group = asked.parent.astype(np.int8)[group]
 
-    works = venues.employed(age, rng["jobs"])
-    pupils = venues.classes(age, class_size, school_size, rng["school"])
+    works = venues.employed(age, places.employed, rng["jobs"])
+    pupils, usual_class = venues.classes(age, places, rng["school"])
     K = len(asked.groups)
     young = np.bincount(asked_group[age < tables.ADULT], minlength=K)
     children = young / np.maximum(np.bincount(asked_group, minlength=K), 1)  # the share of a group
     meetings = (children[:, None] * asked.flows["school"]).sum(axis=0)
-    school = venues.staff(pupils, age, asked_group, meetings, works, class_size, rng["school"])
+    school = venues.staff(pupils, age, asked_group, meetings, works, usual_class, rng["school"])
     school_class = school.by_person(N)
     works &= (school_class < 0) | (pupils.by_person(N) >= 0)  # the staff work at school
-    workplaces, teams = venues.teams(np.flatnonzero(works), team_size, largest_workplace, rng["work"])
+    workplaces, teams = venues.teams(np.flatnonzero(works), places.team_size, places.workplaces, rng["work"])
 
     rosters = {"school": school, "work": teams}
     layers = {}
@@ -213,6 +227,13 @@ def build_population(
         workplace=workplaces.by_person(N),
         network=network,
     )
+
+
+def _by_year(given: ArrayLike) -> Array:
+    by_year = real_numbers("persons_by_age", given)
+    if by_year.shape != (tables.OLDEST,) or not (np.isfinite(by_year) & (by_year >= 0)).all():
+        raise ValueError(f"persons_by_age must be {tables.OLDEST} finite numbers >= 0, one a year of age")
+    return by_year
 
 
 def _refuse(off: float, where: str, tolerance: float) -> None:

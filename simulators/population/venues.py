@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulators.arrays import Array, Integers, Mask
-from simulators.population.tables import ADULT, EMPLOYED, ENROLLED, OLDEST, SCHOOL_LEVELS, WORKPLACE_EXPONENT
+from simulators.population.places import Places
+from simulators.population.tables import ADULT
 
 STAFF_CONTACTS = 0.6
 """Share of a class that a teacher meets on a day: it decides how many staff the contacts asked need."""
@@ -40,29 +41,33 @@ class Roster:
         return places
 
 
-def employed(age: Integers, rng: np.random.Generator) -> Mask:
-    """Who works, (N,)."""
-    return rng.random(len(age)) < EMPLOYED[age]
+def employed(age: Integers, shares: Array, rng: np.random.Generator) -> Mask:
+    """Who works, (N,), of whom each year of age has a share."""
+    return rng.random(len(age)) < shares[age]
 
 
-def classes(age: Integers, class_size: int, school_size: int, rng: np.random.Generator) -> Roster:
-    """The pupils and students by class.
+def classes(age: Integers, places: Places, rng: np.random.Generator) -> tuple[Roster, float]:
+    """The pupils and students by class, and how many a class is meant to have, on average over pupils.
 
     Each level has schools of its own. A school takes in the neighbourhood, that is households of consecutive
     numbers, and divides its pupils into classes by age. Both sizes are stretched so that nobody is left over.
     Ages are given household by household.
     """
-    enrolled = np.flatnonzero(rng.random(len(age)) < ENROLLED[age])
-    level = np.searchsorted(SCHOOL_LEVELS, np.arange(OLDEST), side="right")[age[enrolled]]
+    enrolled = np.flatnonzero(rng.random(len(age)) < places.enrolled[age])
+    level = places.level_of_age[age[enrolled]]
     by_level = enrolled[np.argsort(level, kind="stable")]
-    school_sizes = _equal_parts(np.bincount(level), school_size)
+    pupils_of = np.bincount(level, minlength=len(places.levels) + 1)[1:]
+    class_size = np.array([one.class_size for one in places.levels])
+    school_sizes, of = _equal_parts(pupils_of, np.array([one.school_size for one in places.levels]))
     school = np.repeat(np.arange(len(school_sizes)), school_sizes)
     # Within a school by age, at random within a year of age.
     pupils = by_level[np.lexsort((rng.random(len(by_level)), age[by_level], school))]
-    class_sizes = _equal_parts(school_sizes, class_size)
-    return Roster(
+    class_sizes, _ = _equal_parts(school_sizes, class_size[of])
+    meant = float(class_size @ pupils_of) / max(int(pupils_of.sum()), 1)
+    roster = Roster(
         pupils.astype(np.int32), np.repeat(np.arange(len(class_sizes), dtype=np.int32), class_sizes)
     )
+    return roster, meant
 
 
 def staff(
@@ -71,7 +76,7 @@ def staff(
     group: Integers,
     meetings: Array,
     available: Mask,
-    class_size: int,
+    class_size: float,
     rng: np.random.Generator,
 ) -> Roster:
     """The pupils with teachers and other staff: as many of each group as their contacts with pupils need.
@@ -89,8 +94,9 @@ def staff(
     hired = []
     for k, contacts in enumerate(meetings):
         candidates = np.flatnonzero(free & (group == k))
-        posts = min(int(np.ceil(contacts / (STAFF_CONTACTS * class_size))), len(candidates))
-        hired.append(rng.choice(candidates, posts if n_classes else 0, replace=False))
+        needed = contacts / (STAFF_CONTACTS * class_size) if n_classes else 0.0
+        posts = min(int(np.ceil(needed)), len(candidates))
+        hired.append(rng.choice(candidates, posts, replace=False))
     people = rng.permutation(np.concatenate(hired)).astype(np.int32)
     # Spread evenly: everyone a class of his own as long as there is one left.
     place = (np.arange(len(people)) % max(n_classes, 1)).astype(np.int32)
@@ -99,10 +105,12 @@ def staff(
     return Roster(persons[order], places[order])
 
 
-def teams(workers: Integers, team_size: int, largest: int, rng: np.random.Generator) -> tuple[Roster, Roster]:
-    """The workplaces, whose sizes have a heavy tail, and the teams within them, with one order of persons."""
-    sizes = np.arange(1, largest + 1)
-    mass = sizes**-WORKPLACE_EXPONENT
+def teams(
+    workers: Integers, team_size: int, shares: Array, rng: np.random.Generator
+) -> tuple[Roster, Roster]:
+    """The workplaces, of 1, 2, .. persons in given shares, and their teams, with one order of persons."""
+    largest = len(shares)
+    sizes, mass = np.arange(1, largest + 1), shares
     cumulated = np.cumsum(mass / mass.sum())
     P = len(workers)
     mean = float(sizes @ mass / mass.sum())
@@ -114,17 +122,28 @@ def teams(workers: Integers, team_size: int, largest: int, rng: np.random.Genera
     workplaces = np.diff(ends, prepend=0)
     workplaces = workplaces[workplaces > 0]
     persons = rng.permutation(workers).astype(np.int32)
-    parts = _equal_parts(workplaces, team_size, at_most=True)
+    parts, _ = _equal_parts(workplaces, np.full(len(workplaces), team_size), at_most=True)
     return (
         Roster(persons, np.repeat(np.arange(len(workplaces), dtype=np.int32), workplaces)),
         Roster(persons, np.repeat(np.arange(len(parts), dtype=np.int32), parts)),
     )
 
 
-def _equal_parts(wholes: Integers, size: int, at_most: bool = False) -> NDArray[np.int64]:
-    """The sizes of the parts when wholes are divided equally, into about or at most a size."""
-    wholes = wholes[wholes > 0]
-    number = np.maximum(1, np.ceil(wholes / size) if at_most else np.rint(wholes / size)).astype(np.int64)
+def _equal_parts(
+    wholes: Integers, sizes: Integers, at_most: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sizes of the parts when wholes are divided equally, into about or at most a size each.
+
+    Returns
+    -------
+    parts : (p,) array
+    of : (p,) array
+        The whole that each is a part of.
+    """
+    there = np.flatnonzero(wholes > 0)
+    wholes, sizes = wholes[there], sizes[there]
+    number = np.maximum(1, np.ceil(wholes / sizes) if at_most else np.rint(wholes / sizes)).astype(np.int64)
     place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    of = np.repeat(there, number)
     wholes, number = np.repeat(wholes, number), np.repeat(number, number)
-    return (place + 1) * wholes // number - place * wholes // number
+    return (place + 1) * wholes // number - place * wholes // number, of

@@ -17,6 +17,7 @@ import pandas as pd
 
 from simulators.contract.validation import choice
 from simulators.files.text_file import kind_of, lines
+from simulators.stations.aviation_weather import is_aviation_weather, read_aviation_weather
 from simulators.stations.columns import LAYOUTS, known_layout, quoted
 from simulators.stations.data_frame import from_dataframe, from_rows
 from simulators.stations.delimited import read_csv, read_header
@@ -24,21 +25,33 @@ from simulators.stations.flags import Flags
 from simulators.stations.gather import TableOptions, cut, report_of, sides_of
 from simulators.stations.iem_asos import is_iem_asos, read_iem_asos
 from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.json_records import flat, looks_like_json, read_records
+from simulators.stations.json_records import first_record, flat, looks_like_json, read_records
+from simulators.stations.meteostat import is_meteostat, read_meteostat
 from simulators.stations.ndbc import is_ndbc, read_ndbc
 from simulators.stations.openweathermap import is_openweathermap, read_openweathermap
 from simulators.stations.quality import check_stations, quality_of
 from simulators.stations.sheets import read_parquet, read_workbook
 from simulators.stations.station_set import Stations
+from simulators.stations.synoptic import is_synoptic, read_synoptic
 
-FORMATS = ("csv", "json", "workbook", "parquet", "openweathermap", "iem", "ndbc")
+FORMATS = (
+    *("csv", "json", "workbook", "parquet", "openweathermap", "iem", "ndbc"),
+    *("aviation-weather", "synoptic", "meteostat"),
+)
 
 SNAPSHOT = "noaa_metar_conus_20071014T1450Z.csv"
 
 Source = str | os.PathLike[str] | Stations | pd.DataFrame | None
 Found = tuple[Stations, ImportReport]
 
-_SYSTEMATIC = ("openweathermap", "iem", "ndbc")
+_ANSWERS = {
+    "aviation-weather": read_aviation_weather,
+    "synoptic": read_synoptic,
+    "meteostat": read_meteostat,
+}
+"""Formats that are answers of a service, whose units and times are known."""
+
+_SYSTEMATIC = ("openweathermap", "iem", "ndbc", *_ANSWERS)
 """Formats whose columns are known."""
 
 
@@ -47,7 +60,7 @@ class StationOptions(TableOptions, total=False):
 
     Attributes
     ----------
-    format : {"csv", "json", "workbook", "parquet", "openweathermap", "iem", "ndbc"}, optional
+    format : a name of `FORMATS`, optional
         Of a file; left out, what its first bytes and its first line tell.
     columns : table of quantity = "column", optional
         lon, lat, temperature, wind, and humidity or dew_point or both; id, name, country and time may be.
@@ -163,6 +176,9 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
         _refuse(f"{source}, whose times are UTC ({form})", options, "time_zone")
     if form in ("workbook", "parquet"):
         _refuse(f"{source} ({form})", options, "encoding")
+    if form in _ANSWERS:
+        _refuse(f"{source} ({form})", options, "units", "time_zone")
+        return _ANSWERS[form](name, **options)
     if form == "openweathermap":
         return read_openweathermap(name, **options)
     if form == "iem":
@@ -174,9 +190,9 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
         found = read_csv(name, *_layout(options, header, f"{source}: row 1"), **options)
         return found[0], replace(found[1], source=source)
     if form == "json":
-        records, rows, broken, around = read_records(name, options.pop("encoding", None))
+        records, rows, broken, _ = read_records(name, options.pop("encoding", None))
         frame = flat(records)
-        layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1", around)
+        layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
         return from_rows(frame, rows, *layout, source=source, broken=broken, **options)
     read = read_workbook if form == "workbook" else read_parquet
     frame = read(name)
@@ -195,7 +211,13 @@ def _format(path: str, options: Mapping[str, Any]) -> str:
     if looks_like_json(path, encoding):
         if "columns" in options:
             return "json"
+        if is_meteostat(first_record(path, encoding)):
+            return "meteostat"
         records, _, broken, _ = read_records(path, encoding)
+        if is_aviation_weather(records):
+            return "aviation-weather"
+        if is_synoptic(records):
+            return "synoptic"
         return "openweathermap" if broken.all() or is_openweathermap(records) else "json"
     if is_ndbc(next(lines(path, encoding))):
         return "ndbc"
@@ -212,7 +234,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 
 def _layout(
-    options: dict[str, Any], header: tuple[str, ...] | list[str], where: str, around: Any = None
+    options: dict[str, Any], header: tuple[str, ...] | list[str], where: str
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Take columns and units from the options, and from a known header what they do not say."""
     columns, units = options.pop("columns", None), options.pop("units", None) or {}
@@ -223,26 +245,7 @@ def _layout(
     known = known_layout(header)
     if known is None:
         raise ValueError(f"{where}: unknown header ({quoted(header)}); name its columns and their units")
-    declared = {**known[1], **_declared(around), **units}
-    return known[0], declared
-
-
-_SYNOPTIC = {
-    "air_temp": ("temperature", {"Celsius": "degC", "Fahrenheit": "degF", "K": "K"}),
-    "wind_speed": ("wind", {"m/s": "m/s", "mph": "mph", "kph": "km/h", "knots": "kt", "kts": "kt"}),
-}
-
-
-def _declared(around: Any) -> dict[str, str]:
-    """The units that an answer of Synoptic Data declares."""
-    told = around.get("UNITS") if isinstance(around, dict) else None
-    if not isinstance(told, dict):
-        return {}
-    return {
-        quantity: names[told[name]]
-        for name, (quantity, names) in _SYNOPTIC.items()
-        if isinstance(told.get(name), str) and told[name] in names
-    }
+    return known[0], {**known[1], **units}
 
 
 def _checked(stations: Stations, given: Mapping[str, Any]) -> Found:

@@ -98,31 +98,20 @@ LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
         },
         {"temperature": "K", "humidity": "percent", "wind": "m/s", "time": "unix"},
     ),
-    "aviation-weather": (
+    "meteostat": (
         {
-            "id": "icaoId",
+            "id": "station",
             "name": "name",
-            "lon": "lon",
-            "lat": "lat",
-            "time": "obsTime",
+            "country": "country",
+            "lon": "longitude",
+            "lat": "latitude",
+            "time": "time",
             "temperature": "temp",
-            "dew_point": "dewp",
+            "dew_point": "dwpt",
+            "humidity": "rhum",
             "wind": "wspd",
         },
-        {"temperature": "degC", "dew_point": "degC", "wind": "kt", "time": "unix"},
-    ),
-    "synoptic": (
-        {
-            "id": "STID",
-            "name": "NAME",
-            "lon": "LONGITUDE",
-            "lat": "LATITUDE",
-            "time": "OBSERVATIONS.air_temp_value_1.date_time",
-            "temperature": "OBSERVATIONS.air_temp_value_1.value",
-            "humidity": "OBSERVATIONS.relative_humidity_value_1.value",
-            "wind": "OBSERVATIONS.wind_speed_value_1.value",
-        },
-        {"temperature": "degC", "humidity": "percent", "wind": "m/s"},
+        {"temperature": "degC", "dew_point": "degC", "humidity": "percent", "wind": "km/h"},
     ),
     "station-set": (
         {
@@ -138,8 +127,8 @@ LAYOUTS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
         {"temperature": "K", "humidity": "percent", "wind": "m/s"},
     ),
 }
-"""Columns and units by name: the default snapshot, the bulk file of OpenWeatherMap as a table, METAR reports
-of aviationweather.gov in JSON, latest observations of Synoptic Data, and `Stations.to_dataframe`."""
+"""Columns and units by name: the default snapshot, the bulk file of OpenWeatherMap as a table, Meteostat's
+hourly readings joined with its list of stations, and `Stations.to_dataframe`."""
 
 
 def known_layout(header: Sequence[str]) -> tuple[Mapping[str, str], Mapping[str, str]] | None:

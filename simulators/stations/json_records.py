@@ -14,7 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simulators.arrays import Mask
-from simulators.files.text_file import lines
+from simulators.files.text_file import beginning, lines
+
+JSON_LINE = 2**26
+"""Characters of a line of JSON: an answer of a service is one, and 5,000 stations are some million."""
 
 DEEPEST = 5
 """Levels of entries that become columns."""
@@ -22,8 +25,7 @@ DEEPEST = 5
 
 def looks_like_json(path: str | os.PathLike[str], encoding: str | None = None) -> bool:
     """Whether a text begins with a JSON object or list."""
-    first = next((line for line in lines(path, encoding) if line.strip()), "").lstrip()
-    return first.startswith(("{", "["))
+    return beginning(path, encoding).lstrip().startswith(("{", "["))
 
 
 def read_records(
@@ -42,7 +44,7 @@ def read_records(
     around : object
         The object that holds the list, {} where there is none.
     """
-    text = list(lines(path, encoding))
+    text = list(lines(path, encoding, JSON_LINE))
     first = next((line for line in text if line.strip()), "").lstrip()
     whole = _parsed("".join(text)) if first.startswith("[") or _parsed(first) is None else None
     around: Any = {}
@@ -76,6 +78,19 @@ def flat(records: list[Any]) -> pd.DataFrame:
         return pd.json_normalize(records, max_level=DEEPEST).astype(object)
     except (TypeError, ValueError, RecursionError):
         return pd.DataFrame(records, dtype=object)
+
+
+def scalar(record: Any, *path: str) -> Any:
+    """The text or number at a path of a record; None where there is none."""
+    value = record
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+
+
+def first_record(path: str | os.PathLike[str], encoding: str | None = None) -> Any:
+    """The first line of a file as JSON; None where it is none by itself."""
+    return _parsed(next((line for line in lines(path, encoding, JSON_LINE) if line.strip()), ""))
 
 
 def _parsed(text: str) -> Any:

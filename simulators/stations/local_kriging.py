@@ -84,10 +84,26 @@ class Neighbourhoods:
             mean[part], deviation[part] = self._predict(values, rows[part], trusted, covariance)
         return mean, deviation
 
+    def elsewhere(self, values: Array, places: Array, covariance: Covariance) -> tuple[Array, Array]:
+        """What there should be at other places (m, 3), and how uncertain that is; as `predict`."""
+        mean, deviation = np.empty((2, len(places)))
+        tree, asked = cKDTree(self.points), min(self.asked + 1, len(self.points))
+        for start in range(0, len(places), BLOCK):
+            part = slice(start, start + BLOCK)
+            _, near = tree.query(places[part], list(range(1, asked + 1)))
+            everyone = np.ones(near.shape, dtype=bool)
+            mean[part], deviation[part] = self._kriged(values, near, everyone, places[part], covariance)
+        return mean, deviation
+
     def _predict(
         self, values: Array, rows: Rows, trusted: Mask, covariance: Covariance
     ) -> tuple[Array, Array]:
-        near, there = self.trusted(rows, trusted)
+        return self._kriged(values, *self.trusted(rows, trusted), self.points[rows], covariance)
+
+    def _kriged(
+        self, values: Array, near: NDArray[np.intp], there: Mask, places: Array, covariance: Covariance
+    ) -> tuple[Array, Array]:
+        """Ordinary kriging at places (m, 3) from stations (m, k), of which some entries are not there."""
         m, k = near.shape
         points = self.points[near]
         squares = np.einsum("mki,mki->mk", points, points)
@@ -97,7 +113,7 @@ class Neighbourhoods:
         # A neighbour that is not there is far from everything and has no say.
         K *= there[:, :, None] & there[:, None, :]
         K[:, np.arange(k), np.arange(k)] += ~there
-        c = np.exp(-np.linalg.norm(points - self.points[rows][:, None, :], axis=2) / covariance.length)
+        c = np.exp(-np.linalg.norm(points - places[:, None, :], axis=2) / covariance.length)
         right = np.stack([c * there, there.astype(float)], axis=2)
         solved = np.linalg.solve(K, right)
         ones = there.astype(float)
@@ -123,3 +139,30 @@ def choose_covariance(neighbourhoods: Neighbourhoods, values: Array, trusted: Ma
         return float(np.nanmedian(np.abs(values[rows] - mean)))
 
     return min((Covariance(length, nugget) for length in LENGTHS for nugget in NUGGETS), key=error)
+
+
+def kriged(lon: Array, lat: Array, values: Array, x: Array, y: Array, asked: int = 16) -> tuple[Array, Array]:
+    """What stations say of other places: kriging from the nearest ones, with a covariance chosen by them.
+
+    Parameters
+    ----------
+    lon, lat, values : (n,) array
+        Of the stations, three or more; degrees.
+    x, y : (m,) array
+        Longitude and latitude of the places.
+    asked : int, default 16
+        Stations that say what there is at a place.
+
+    Returns
+    -------
+    mean, deviation : (m,) array
+        The deviation is of what a station there would read; its scale is the robust one of the errors at the
+        stations themselves.
+    """
+    around = Neighbourhoods(lon, lat, asked)
+    every, trusted = np.arange(len(lon)), np.ones(len(lon), dtype=bool)
+    covariance = choose_covariance(around, values, trusted)
+    own, spread = around.predict(values, every, trusted, covariance)
+    scale = 1.4826 * float(np.median(np.abs(values - own) / spread))
+    mean, deviation = around.elsewhere(values, points_on_sphere(x, y), covariance)
+    return mean, scale * deviation

@@ -21,7 +21,7 @@ from simulators.stations.cells import numbers
 from simulators.stations.columns import drop_elsewhere
 from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.json_records import read_records
+from simulators.stations.json_records import read_records, scalar
 from simulators.stations.station_set import Stations
 
 System = Literal["standard", "metric", "imperial"]
@@ -111,10 +111,4 @@ def _system(temperature: Array, journal: Journal) -> str:
 
 def _field(record: Any, paths: tuple[tuple[str, ...], ...]) -> Any:
     """The first scalar that is there, or None."""
-    for path in paths:
-        value = record
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            return value
-    return None
+    return next((value for path in paths if (value := scalar(record, *path)) is not None), None)

@@ -41,3 +41,8 @@ def arc_of_chord(chord: ArrayLike) -> Array:
         raise ValueError(f"a chord must be within 0..{2 * EARTH_RADIUS:g} km")
     arc: Array = 2.0 * EARTH_RADIUS * np.arcsin(np.minimum(half, 1.0))
     return arc
+
+
+def chord_of_arc(arc: float) -> float:
+    """The straight-line distance in km of points that are so many km apart along the ground."""
+    return float(2.0 * EARTH_RADIUS * np.sin(min(arc / (2.0 * EARTH_RADIUS), np.pi / 2.0)))

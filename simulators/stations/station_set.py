@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,11 @@ class Stations:
                 f"no station lies within {west:g}..{east:g} degrees east, {south:g}..{north:g} north"
             )
         return self.take(inside)
+
+    def named_places(self) -> list[list[Any]]:
+        """Longitude, latitude, id and name of every station, as plain data."""
+        columns = (self.lon, self.lat, self.ids, self.names)
+        return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
     def to_dataframe(self) -> pd.DataFrame:
         """A row a station, with the attributes as columns."""

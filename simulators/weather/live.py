@@ -10,23 +10,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array
-from simulators.contract.environment import Outcomes, Seed, SimulationError
+from simulators.contract.environment import KeptVariance, Outcomes, Seed, SimulationError
 from simulators.contract.seeds import child
-from simulators.contract.validation import number
-from simulators.weather.model import DRIFT, WeatherModel
+from simulators.contract.validation import number, whole
+from simulators.weather.model import DRIFT, DRIFT_HOURS, WeatherModel
+from simulators.weather.options import split_options
+from simulators.weather.sensor import Habits, SensorOptions
 from simulators.weather.sensor_network import NetworkOptions, SensorNetwork
 
 PILOT_HOURS, PILOT_READINGS = 200, 5
 """Length of the run that kernels are learned from, and the sensors looked at in each of its hours."""
 
 
+class LiveOptions(NetworkOptions, SensorOptions, total=False):
+    """What `WeatherLive` hands on."""
+
+
 class WeatherLive(SensorNetwork):
     """The sensors of a network in a living weather, `simulators.weather.model.WeatherModel`.
 
-    A step reads a sensor, then an hour passes. `context` is the coming hour, `expected` the truth of that
-    hour. A dead channel is a missing group; a silent sensor makes the step fail. All sensors are candidates:
-    what is set aside is a pilot run of another weather over the same sensors, and its features have the hour
-    as last column.
+    A step reads a sensor; after `readings` of them an hour passes. `context` is the coming hour, `expected`
+    the truth of that hour. A dead channel is a missing group; a silent sensor makes the step fail. All
+    sensors are candidates: what is set aside is a pilot run of another weather over the same sensors, and its
+    features have the hour as last column.
 
     The weather follows from `seed` and the hour; noise, drift and outages of the sensors from the seed of
     `reset`. Neither depends on what is read.
@@ -41,10 +47,13 @@ class WeatherLive(SensorNetwork):
         Hours after which 37 % of a front's effect is left.
     channel_life, sensor_life, repair : float, default 1000, 2000, 24
         Mean hours until a channel of a sensor dies, until a sensor falls silent, and until it works again.
+    readings : int, default 1
+        Sensors that are read in an hour; an agent can be asked for as many together.
     seed : int or numpy.random.SeedSequence, default 0
         Of the network and its weather.
-    **network
-        As for `SensorNetwork`, without a `set_aside_share`. The readings are the weather of hour 0.
+    **others
+        As for `SensorNetwork`, without a `set_aside_share`. The readings are the weather of hour 0. And what
+        sensors do by themselves: see `simulators.weather.sensor.SensorOptions`.
 
     Raises
     ------
@@ -71,9 +80,12 @@ class WeatherLive(SensorNetwork):
         channel_life: float = 1000.0,
         sensor_life: float = 2000.0,
         repair: float = 24.0,
+        readings: int = 1,
         seed: int | np.random.SeedSequence = 0,
-        **network: Unpack[NetworkOptions],
+        **others: Unpack[LiveOptions],
     ) -> None:
+        habits, network = split_options(others, SensorOptions)
+        self.steps_at_once = whole("readings", readings)
         super().__init__(set_aside_share=0.0, sensors=sensors, seed=seed, **network)
         self._settings: dict[str, Any] = {
             "noise_variance": self.noise_variances,
@@ -82,7 +94,11 @@ class WeatherLive(SensorNetwork):
             "channel_life": _life("channel_life", channel_life),
             "sensor_life": _life("sensor_life", sensor_life),
             "repair": number("repair", repair, least=1),
+            "energy": self.energy,
+            "habits": Habits.of(habits, self.groups),
         }
+        if "battery" in habits and self.energy is None:
+            raise ValueError(f"battery={habits['battery']!r} has no effect without gateways")
         self.noise_variances = self.noise_variances + np.square(DRIFT)
         self._weather_words = _words(child(self.seed, 2))
         self.reset()
@@ -91,6 +107,12 @@ class WeatherLive(SensorNetwork):
         """Go back to hour 0, with sensors that differ by seed in noise, drift and outages."""
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self.model = self._model(self._weather_words, _words(sequence))
+        self._read = 0
+
+    @property
+    def kept_noise(self) -> KeptVariance:
+        """The drift of the sensors, which their noise variances hold."""
+        return KeptVariance(np.square(DRIFT), self.noise_variances, DRIFT_HOURS)
 
     @property
     def context(self) -> float:
@@ -116,24 +138,33 @@ class WeatherLive(SensorNetwork):
         return self.perceived.bounds(*self.set_aside[1].T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read the sensor of a candidate row, then let an hour pass.
+        """Read the sensor of a candidate row, then let an hour pass, if it was the last reading of the hour.
 
-        Readings are nan where a channel is dead; `info` has the station's `id` and the `hour`.
+        Readings are nan where a channel is dead; `info` has the station's `id`, the `hour` and, where
+        readings cost energy, their `cost` in joules.
 
         Raises
         ------
         ValueError
             There is no such row. No hour passes.
         SimulationError
-            The sensor is silent. The hour passes.
+            The sensor is silent, sleeps, saves its battery, or has no way to a gateway. The hour passes.
         """
+        return self.step_groups(policy, range(len(self.groups)))
+
+    def step_groups(self, policy: Any, groups: Sequence[int]) -> Outcomes:
+        """Read some channels of a sensor, and pay for these alone; the others are nan. See `step`."""
         row = self.policy_space.check(policy)
-        values, hour = self.model.sensors[row].read(), self.model.hour
-        self.model.step()
-        info = self._info(row)
-        if np.isnan(values).all():
-            raise SimulationError(f"sensor {info['id']!r} is silent in hour {hour}", row)
-        return Outcomes(values, self.noise_variances, {**info, "hour": hour})
+        sensor, hour, info = self.model.sensors[row], self.model.hour, self._info(row)
+        silence = sensor.silence
+        answer = None if silence else sensor.answer(groups)
+        self._read = (self._read + 1) % self.steps_at_once
+        if not self._read:
+            self.model.step()
+        if answer is None or np.isnan(answer.values).all():
+            raise SimulationError(f"sensor {info['id']!r} {silence or 'is silent'} in hour {hour}", row)
+        info |= {"hour": hour} if self.energy is None else {"hour": hour, "cost": answer.energy}
+        return Outcomes(answer.values, self.noise_variances + answer.variance, info)
 
     def expected(self, policies: ArrayLike) -> Array:
         """The truth at candidate rows (n,) in the coming hour, (n, 3)."""
@@ -141,11 +172,12 @@ class WeatherLive(SensorNetwork):
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The hour, the anomalies and the sensors' condition, from which the run goes on alike."""
-        return self.model.get_state()
+        return self.model.get_state() | {"read": np.array(self._read)}
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go back to the hour that `get_state` described."""
         self.model.set_state(state)
+        self._read = int(state["read"])
 
     def _model(self, weather_seed: Sequence[int], sensor_seed: Sequence[int]) -> WeatherModel:
         return WeatherModel(

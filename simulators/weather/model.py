@@ -2,16 +2,18 @@
 
 The truth at each sensor is its climate, a daily cycle and an anomaly. Fronts, smooth patterns of random
 strength, push the anomalies; these move and mix along the graph and die down. The model starts with what the
-stations read, without an anomaly. Sensors are agents: each reads the truth of its place through its own
-noise and drift, unless a channel is dead or all of it is silent.
+stations read, without an anomaly. Sensors are agents (`simulators.weather.sensor`): each reads the truth of
+its place through its own noise and drift, unless a channel is dead or all of it is silent, and where readings
+cost energy each lives on its battery.
 
-What an hour brings depends on its number and the seeds alone, not on which sensors were read.
+What an hour brings depends on its number and the seeds alone, not on which sensors were read; what a battery
+holds depends on that too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import mesa
 import numpy as np
@@ -19,6 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulators.arrays import Array, Mask, Rows
 from simulators.stations.sphere import points_on_sphere
+from simulators.weather.energy import Energy
+from simulators.weather.radio import Routes, routes
+from simulators.weather.sensor import Habits, Sensor
 from simulators.weather.sensor_network import NOISE_VARIANCE
 from simulators.weather.transport import transport_matrix
 
@@ -37,23 +42,30 @@ FRONTS, FRONT_SIZE = 64, 800.0
 DRIFT = (0.2, 1.0, 0.1)
 """Standard deviation of a sensor's drift: K, percent, m/s."""
 
-CHANGING = ("anomaly", "drift", "noise", "broken")
+DRIFT_HOURS = 720.0
+"""Hours after which 37 % of a drift is left."""
+
+CHANGING = ("anomaly", "drift", "noise", "broken", "stuck", "held", "sent", "charge")
 """The arrays that change from hour to hour."""
 
 
-class Sensor(mesa.Agent):  # type: ignore[misc]
-    """A weather station. What all sensors share in kind is an array of the model; a sensor is a row of it."""
+class Luck(NamedTuple):
+    """The random numbers of an hour, a row a sensor.
 
-    def __init__(self, model: WeatherModel, row: int) -> None:
-        super().__init__(model)
-        self.row = row
+    Attributes
+    ----------
+    drift, noise : (n, 3) array
+        Standard normal.
+    broken : (n, 4) array
+        Of each channel and of the whole sensor, uniform.
+    stuck : (n, 3) array or None
+        Of each channel, uniform; None where none ever sticks.
+    """
 
-    def read(self) -> Array:
-        """Temperature, humidity and wind (3,) of this hour, nan where a channel tells nothing."""
-        model, row = self.model, self.row
-        silenced = model.dead[row] | model.silent[row]
-        reading: Array = model.weather[row] + model.drift[row] + model.noise[row]
-        return np.where(silenced, np.nan, reading)
+    drift: Array
+    broken: Array
+    noise: Array
+    stuck: Array | None
 
 
 class WeatherModel(mesa.Model):  # type: ignore[misc]
@@ -83,6 +95,10 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         Mean hours until a channel of a sensor dies, and until all of it falls silent. Infinite for never.
     repair : float
         Mean hours until either works again.
+    energy : Energy, optional
+        What readings cost, and how they travel; without it they cost nothing, and all have a way.
+    habits : Habits, optional
+        Battery, sleep, sticking channels, and when sensors report.
     weather_seed : sequence of int
         Of the fronts.
     rng : sequence of int
@@ -100,6 +116,20 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         Channels that tell nothing.
     silent : (n, 1) array of bool
         Sensors that tell nothing.
+    stuck, held : (n, 3) array of bool, (n, 3) array
+        Channels that stick, and at what.
+    sent : (n, 3) array
+        What each sensor has sent last, nan for nothing.
+    charge : (n,) array
+        Joules in the batteries.
+    mains : (n,) array of bool
+        Sensors without a battery: the gateways.
+    routes : Routes
+        The ways over those that relay in this hour.
+    luck : Luck
+        The random numbers of the hour that passes.
+    sunlight : (n,) array
+        Cosine of the hours from noon.
     sensors : list of Sensor
         By row.
     datacollector : mesa.DataCollector
@@ -119,10 +149,12 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         memory: float = 36.0,
         noise_variance: ArrayLike = NOISE_VARIANCE,
         drift: ArrayLike = DRIFT,
-        drift_hours: float = 720.0,
+        drift_hours: float = DRIFT_HOURS,
         channel_life: float = 1000.0,
         sensor_life: float = 2000.0,
         repair: float = 24.0,
+        energy: Energy | None = None,
+        habits: Habits | None = None,
         weather_seed: Sequence[int] = (0,),
         rng: Sequence[int] = (0,),
     ) -> None:
@@ -148,7 +180,16 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         draws = self.draws(self.sensor_seed)
         self.drift = self.drift_deviation * draws.standard_normal((n, 3))
         self.noise = self.noise_deviation * draws.standard_normal((n, 3))
+        self.drift_push = np.sqrt(1.0 - self.drift_keeps**2) * self.drift_deviation
+        self.energy, self.habits = energy, habits or Habits()
+        self.stuck, self.held = np.zeros((n, 3), dtype=bool), np.zeros((n, 3))
+        self.sent = np.full((n, 3), np.nan)
+        self.charge = np.full(n, self.habits.battery)
+        self.mains = np.zeros(n, dtype=bool)
+        if energy is not None:
+            self.mains[energy.gateways] = True
         self.sensors = [Sensor(self, row) for row in range(n)]
+        self.routes = self.ways()
 
         self.datacollector = mesa.DataCollector(
             model_reporters={
@@ -158,15 +199,21 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
                 "wind": "mean_wind",
                 "silent_sensors": "silent_sensors",
                 "dead_channels": "dead_channels",
+                "charge": "mean_charge",
             }
         )
         self.datacollector.collect(self)
 
     def step(self) -> None:
-        """Let an hour pass."""
+        """Let an hour pass: over the weather, then over every sensor."""
         self.hour += 1
         self.move_and_mix()
-        self.wear()
+        self.luck = self.luck_of_the_hour()
+        self.sunlight = np.cos(2.0 * np.pi * (self.sun_time() - 12.0) / 24.0)
+        for name in CHANGING[1:]:  # arrays of hours gone by stay as they were
+            setattr(self, name, getattr(self, name).copy())
+        self.agents.do("step")
+        self.routes = self.ways()
         self.datacollector.collect(self)
 
     def move_and_mix(self) -> None:
@@ -178,14 +225,39 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         self.anomaly = self.keeps * (self.transport @ self.anomaly) + push * front
         self.weather = self.truth()
 
-    def wear(self) -> None:
-        """Let every sensor drift, fail or be repaired, and draw the noise of its next reading."""
+    def luck_of_the_hour(self) -> Luck:
+        """What chance brings to the sensors in this hour."""
         draws, n = self.draws(self.sensor_seed), len(self.lon)
-        push = np.sqrt(1.0 - self.drift_keeps**2) * self.drift_deviation
-        self.drift = self.drift_keeps * self.drift + push * draws.standard_normal((n, 3))
-        chance = draws.random((n, 4))
-        self.broken = np.where(self.broken, chance >= self.repaired, chance < self.failing)
-        self.noise = self.noise_deviation * draws.standard_normal((n, 3))
+        drift, broken, noise = (
+            draws.standard_normal((n, 3)),
+            draws.random((n, 4)),
+            draws.standard_normal((n, 3)),
+        )
+        return Luck(drift, broken, noise, draws.random((n, 3)) if self.habits.stuck_life < np.inf else None)
+
+    def ways(self) -> Routes:
+        """The ways to the gateways over the sensors that relay now; none is needed without costs."""
+        n = len(self.lon)
+        if self.energy is None:
+            return Routes(np.zeros(n), np.full(n, -1))
+        return routes(
+            self.energy.links, n, self.energy.gateways, np.array([one.relays for one in self.sensors])
+        )
+
+    def pay(self, row: int, sensed: Rows, sent: Rows) -> float:
+        """The joules of a reading, which are taken from its sensor's battery and those of its relays."""
+        if self.energy is None:
+            return 0.0
+        sensing, hop = float(self.energy.sensing[sensed].sum()), self.energy.hop(len(sent))
+        way = self.routes.way(row)
+        self._drain(row, sensing)
+        for relay in way:
+            self._drain(relay, hop)
+        return sensing + hop * len(way)
+
+    def _drain(self, row: int, joules: float) -> None:
+        if not self.mains[row]:
+            self.charge[row] = max(self.charge[row] - joules, 0.0)
 
     def truth(self) -> Array:
         """The weather (n, 3) of this hour; humidity stays within 0..100 %, wind above none."""
@@ -196,9 +268,13 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
 
     def daily_cycle(self) -> Array:
         """What the time of day adds (n, 3), by the sun: 15 degrees of longitude are an hour."""
-        sun = self.start + self.hour + self.lon / 15.0
-        cycle: Array = np.cos(2.0 * np.pi * (sun[:, None] - 15.0) / 24.0) * np.array(AMPLITUDE)
+        cycle: Array = np.cos(2.0 * np.pi * (self.sun_time()[:, None] - 15.0) / 24.0) * np.array(AMPLITUDE)
         return cycle
+
+    def sun_time(self) -> Array:
+        """The time of day (n,) by the sun, hours."""
+        time: Array = self.start + self.hour + self.lon / 15.0
+        return time
 
     def front_patterns(self) -> Array:
         """Waves (n, FRONTS) over the sphere whose random mixtures have variance 1.
@@ -251,6 +327,12 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         """Channels that tell nothing, of sensors that are not silent."""
         return int((self.dead & ~self.silent).sum())
 
+    @property
+    def mean_charge(self) -> float:
+        """J, of the batteries that are not without limit; nan where there are none."""
+        charged = self.charge[~self.mains]
+        return float(charged.mean()) if self.habits.battery < np.inf and len(charged) else float("nan")
+
     def get_state(self) -> dict[str, NDArray[Any]]:
         """All that changes from hour to hour, as plain arrays."""
         seed = np.array(self.sensor_seed, dtype=np.uint64)
@@ -265,3 +347,4 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         for name in CHANGING:
             setattr(self, name, np.array(state[name]))
         self.weather = self.truth()
+        self.routes = self.ways()

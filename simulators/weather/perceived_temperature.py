@@ -30,9 +30,10 @@ from typing import Literal, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulators.arrays import Array, Rows
+from simulators.arrays import Array, Mask, Rows
 from simulators.contract.validation import choice
 from simulators.stations.units import convert, slope
+from simulators.weather.indices import Index
 
 Rule = Literal["nws", "paper"]
 
@@ -73,7 +74,7 @@ AVERAGE_SLOPES = (1.05, 0.0235)
 
 
 @dataclass(frozen=True)
-class PerceivedTemperature:
+class PerceivedTemperature(Index):
     """The perceived temperature in degF by a rule, of readings in given units (paper, section 8.2.3).
 
     Temperature, humidity and wind are array-likes that broadcast; humidity is in percent and clipped to
@@ -92,6 +93,8 @@ class PerceivedTemperature:
     rule: Rule = "nws"
     temperature_unit: str = "degF"
     wind_unit: str = "mph"
+    unit = "degF"
+    meant_for = "any weather"
 
     def __post_init__(self) -> None:
         choice("rule", self.rule, RULES)
@@ -124,31 +127,9 @@ class PerceivedTemperature:
         T, RH, V, shape = self._readings(temperature, humidity, wind)
         return self._slopes(T, RH, V).reshape(*shape, 3)
 
-    def bounds(self, temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike) -> Array:
-        """The largest |dg/df_j| at given readings: the B_j of Definition 2 over data.
-
-        They bound the derivatives inside the pieces and say nothing of the jumps between them: two readings
-        on either side of one can differ by more than sum_j B_j |difference of f_j|, so that what is proved
-        from the B_j holds within a piece alone.
-
-        Returns
-        -------
-        (3,) array
-            degF per unit of each reading, incomplete readings left out. Finite, as `gradient`: by the paper's
-            rule V^0.16 has no bounded derivative at V = 0; the NWS rule's 3 mph limit removes that, at the
-            price of a jump.
-
-        Raises
-        ------
-        ValueError
-            No complete reading.
-        """
-        T, RH, V, _ = self._readings(temperature, humidity, wind)
-        complete = ~np.isnan([T, RH, V]).any(axis=0)
-        if not complete.any():
-            raise ValueError("bounds of the derivatives need at least one complete reading")
-        largest: Array = np.abs(self._slopes(T, RH, V)[complete]).max(axis=0)
-        return largest
+    def meant(self, temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike) -> Mask:
+        """Everywhere: between heat and cold it is the temperature."""
+        return np.ones(self._readings(temperature, humidity, wind)[3], dtype=bool)
 
     def _readings(
         self, temperature: ArrayLike, humidity: ArrayLike, wind: ArrayLike

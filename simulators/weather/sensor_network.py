@@ -1,11 +1,13 @@
 """Where does it feel warmest? Weather stations that read temperature, humidity and wind, one a round.
 
 The paper's weather sensors, section 8.2.3: every station is a policy, its three readings are the groups, and
-the objective is the perceived temperature, a general composition (Definition 2).
+the objective is the perceived temperature, or another index of what is felt: a general composition
+(Definition 2).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -20,7 +22,10 @@ from simulators.contract.validation import choice, number, per_group, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source, StationOptions
 from simulators.stations.sphere import points_on_sphere
-from simulators.weather.perceived_temperature import PerceivedTemperature, Rule
+from simulators.weather.energy import Energy, EnergyOptions
+from simulators.weather.indices import IndexName, make_index, outside
+from simulators.weather.options import split_options
+from simulators.weather.perceived_temperature import Rule
 from simulators.weather.sensor_graph import connected_neighbours, graph_of
 
 if TYPE_CHECKING:
@@ -36,14 +41,20 @@ NOISE_VARIANCE = (0.04, 0.03, 0.005)
 """Of the paper's authors: K^2, percent^2, (m/s)^2."""
 
 
-class NetworkOptions(StationOptions, total=False):
+class NetworkOptions(StationOptions, EnergyOptions, total=False):
     """Options that `SensorNetwork` shares with networks of other kinds; each is documented there."""
 
     data: Source
+    index: IndexName
     rule: Rule
+    radiant_excess: float
     features: Features
     neighbours: int | None
     noise_variance: ArrayLike
+
+
+class _Others(StationOptions, EnergyOptions, total=False):
+    """What `SensorNetwork` hands on."""
 
 
 class SensorNetwork(Environment):
@@ -57,8 +68,13 @@ class SensorNetwork(Environment):
     ----------
     data : path, Stations, pandas.DataFrame or None, default None
         Whose readings; None is the snapshot that comes with the package.
+    index : {"perceived-temperature", "utci", "wbgt-simplified", "humidex"}, default "perceived-temperature"
+        What is felt: see `simulators.weather.indices`. The objective is in its unit; `findings` tell which
+        stations it is not meant for.
     rule : {"nws", "paper"}, default "nws"
         Of the perceived temperature.
+    radiant_excess : float, default 0
+        Mean radiant temperature less air temperature, K, of all stations, for the UTCI: 0 in the shade.
     features : {"sphere", "degrees", "graph"}, default "sphere"
         What kernels see of a sensor: its point on the sphere in units of 1,000 km, its longitude and
         latitude in degrees, or its node's number in the graph.
@@ -74,8 +90,9 @@ class SensorNetwork(Environment):
         As many stations, drawn from the seed, make up the network; left out, all.
     seed : int or numpy.random.SeedSequence, default 0
         Of the draws above.
-    **stations
-        How to read `data`, and the quality control: see `simulators.stations.StationOptions`.
+    **others
+        How to read `data`, and the quality control: see `simulators.stations.StationOptions`. And what
+        readings cost: see `simulators.weather.energy.EnergyOptions`.
 
     Raises
     ------
@@ -91,9 +108,15 @@ class SensorNetwork(Environment):
         What the import read, dropped or clipped, and what the quality control found.
     left_out : Stations or None
         The stations that the quality control left out of the network.
+    station_names : list of [float, float, str, str]
+        Longitude, latitude, id and name of all stations that were read, also of those that are not drawn.
     nodes : (n,) array of int
         The node of each candidate row.
     noise_variances : (3,) array
+    energy : Energy or None
+        What readings cost, and how they travel; None where they cost nothing.
+    query_budget : float or None
+        Joules that the readings of one round of a batch may cost together.
     """
 
     groups = GROUPS
@@ -106,16 +129,21 @@ class SensorNetwork(Environment):
         self,
         *,
         data: Source = None,
+        index: IndexName = "perceived-temperature",
         rule: Rule = "nws",
+        radiant_excess: float = 0.0,
         features: Features = "sphere",
         neighbours: int | None = None,
         noise_variance: ArrayLike = NOISE_VARIANCE,
         set_aside_share: float = 1.0 / 3.0,
         sensors: int | None = None,
         seed: int | np.random.SeedSequence = 0,
-        **stations: Unpack[StationOptions],
+        **others: Unpack[_Others],
     ) -> None:
-        self.perceived = PerceivedTemperature(rule, "K", "m/s")
+        costs, stations = split_options(others, EnergyOptions)
+        self.index: IndexName = index
+        self.perceived = make_index(index, rule, radiant_excess)
+        self.objective_unit = self.perceived.unit
         self.features: Features = choice("features", features, FEATURES)
         self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
         share = number("set_aside_share", set_aside_share, least=0)
@@ -123,14 +151,19 @@ class SensorNetwork(Environment):
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = as_sequence(seed)
         found, self.report = read_stations(data, **stations)
+        self.station_names = found.named_places()
         self.left_out = self.report.left_out
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
         self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
         N = len(self.stations)
+        self.findings = tuple(filter(None, [outside(index, self.perceived, self.stations)]))
         self.points = points_on_sphere(self.stations.lon, self.stations.lat)
         k = None if neighbours is None else whole("neighbours", neighbours)
         self.edges = connected_neighbours(self.points, k, self.stations.ids.tolist(), self.report.source)
+        self.energy = Energy.of(costs, self.points, self.edges, self.groups)
+        self.query_budget = None if self.energy is None else self.energy.budget
+        self.info_units = {} if self.energy is None else {"cost": "J"}
         self._aside = self._drawn(1, N, int(share * N))
         self.nodes = np.setdiff1d(np.arange(N), self._aside)
         degrees = np.stack([self.stations.lon, self.stations.lat], axis=1)
@@ -155,23 +188,46 @@ class SensorNetwork(Environment):
 
     @cached_property
     def bounds(self) -> Array:
-        """The B_j of Definition 2 over the stations' readings: degF per K, per percent, per m/s."""
+        """The B_j of Definition 2 over the stations' readings: per K, per percent, per m/s."""
         return self.perceived.bounds(*self.stations.readings.T)
 
     def step(self, policy: Any) -> Outcomes:
-        """Read the sensor of a candidate row, with Gaussian noise; `info` has the station's `id`."""
-        row = self.policy_space.check(policy)
+        """Read the sensor of a candidate row, with Gaussian noise.
+
+        `info` has the station's `id` and, where readings cost energy, their `cost` in joules.
+        """
+        return self.step_groups(policy, range(len(self.groups)))
+
+    def step_groups(self, policy: Any, groups: Sequence[int]) -> Outcomes:
+        """Read some channels of a sensor, and pay for these alone; the others are nan. See `step`."""
+        row, asked = self.policy_space.check(policy), sorted(set(groups))
         noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(3)
-        return Outcomes(
-            self.stations.readings[self.nodes[row]] + noise, self.noise_variances, self._info(row)
-        )
+        reading = self.stations.readings[self.nodes[row]] + noise
+        values = np.where(np.isin(np.arange(3), asked), reading, np.nan)
+        info = self._info(row)
+        if self.energy is not None:
+            sending, *each = self.energy.costs(self.nodes[[row]])[0]
+            info["cost"] = float(sending + sum(each[j] for j in asked))
+        return Outcomes(values, self.noise_variances, info)
+
+    @property
+    def query_costs(self) -> Callable[[ArrayLike], Array] | None:
+        """What readings at candidate rows (n,) cost, joules (n, 4): sending any, then each channel.
+
+        None where they cost nothing.
+        """
+        return None if self.energy is None else self._query_costs
+
+    def _query_costs(self, policies: ArrayLike) -> Array:
+        assert self.energy is not None
+        return self.energy.costs(self.nodes[self.policy_space.rows(policies)])
 
     def expected(self, policies: ArrayLike) -> Array:
         """What the sensors of candidate rows (n,) read without noise, (n, 3)."""
         return self.stations.readings[self.nodes[self.policy_space.rows(policies)]]
 
     def compose(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
-        """The perceived temperature, degF, of outcomes (..., 3) that a model may have predicted.
+        """The index, in `objective_unit`, of outcomes (..., 3) that a model may have predicted.
 
         Wind below 0 counts as 0 and humidity is clipped to 0..100; nan where a group is missing.
         """
@@ -182,7 +238,7 @@ class SensorNetwork(Environment):
     def gradient(self, outcomes: ArrayLike, policies: ArrayLike) -> Array:
         """The slopes dg/df_j of `compose` at outcomes (..., 3), exact within each piece.
 
-        degF per K, per percent and per m/s, shape (..., 3); nan where a group is missing.
+        Per K, per percent and per m/s, shape (..., 3); nan where a group is missing.
         """
         y = np.asarray(outcomes, dtype=float)
         slopes = self.perceived.gradient(*np.moveaxis(y, -1, 0))

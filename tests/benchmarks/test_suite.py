@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import poisson
 
+import bridges
 from benchmarks.suite import analyse, judging
 from benchmarks.suite import run as suite_run
 from benchmarks.suite.optima import CHOOSING, JUDGING, improved, make, stored
@@ -184,6 +185,21 @@ def test_the_clustered_difference_is_paired_by_trial():
     assert count == 12 and rank["a"] == 2 and rank["b"] == 1
 
 
+def test_the_report_tells_multiples_ranks_and_times_of_the_reference():
+    frame = frame_of(-0.3).assign(tried=-1.0, cumulative=lambda rows: 1.0 + 0.5 * (rows["agent"] == "b"))
+    frame["seconds_a_round"] = np.where(frame["agent"] == "b", 3.0, 1.5)
+    rows = [line for line in analyse.report(frame, "a").splitlines() if line.startswith("| ")]
+    assert rows[1] == "| a | 12 | 1 | 1 | 1 | 2.00 | 1.00 | 1.500 | 1.00 |"
+    other = "| b | 12 | 0.501 [0.501, 0.501] | 1 [1, 1] | 3.16 [3.16, 3.16] | 1.00 | 2.00 | 3.000 | 2.00 |"
+    assert rows[2] == other
+
+
+def test_a_multiple_takes_the_wider_interval():
+    by_problem = {p: np.full(4, level) for p, level in zip("abc", (0.0, 0.3, 0.6), strict=True)}
+    mean, ends = 10**0.3, 10 ** (0.3 + np.array([-1, 1]) * 4.302653 * 0.3 / np.sqrt(3))  # t(2): wider
+    assert analyse.multiple(by_problem) == f"{mean:.3g} [{ends[0]:.3g}, {ends[1]:.3g}]"
+
+
 def test_the_clustered_interval_is_wide_where_problems_disagree():
     rng = np.random.default_rng(1)
     by_problem = {p: rng.normal(0, 1) + rng.normal(0, 0.01, 5) for p in "abcdefgh"}
@@ -191,3 +207,84 @@ def test_the_clustered_interval_is_wide_where_problems_disagree():
     means = np.array([own.mean() for own in by_problem.values()])
     assert mean == pytest.approx(means.mean())
     assert (high - low) / 3.92 == pytest.approx(means.std() / np.sqrt(8), rel=0.1)
+
+
+OWN = """
+import numpy as np
+from optimizer import Agent, Recommendation, ScoredAcquisition
+
+
+class Corner(Agent):
+    feedback = "aggregate"
+
+    def __init__(self, space, composition, seed=0):
+        super().__init__("corner", space, composition.sign, seed)
+        self.first = space.sobol(1, 0)
+
+    def ask(self, n=1, context=None):
+        return np.repeat(self.first, n, axis=0)
+
+    def tell(self, policies, observations, noise_variance=None, context=None):
+        self.rounds += len(policies)
+
+    def recommend(self, context=None):
+        return Recommendation(self.first[0], np.nan, np.nan, np.nan)
+
+
+class Mean(ScoredAcquisition):
+    @classmethod
+    def of(cls, search):
+        return cls()
+
+    def score_moments(self, mean, variance):
+        return mean
+
+    def slopes_in_moments(self, mean, variance):
+        return np.ones_like(mean), np.zeros_like(mean)
+"""
+
+
+def suite(monkeypatch, module, *words):
+    monkeypatch.setattr("sys.argv", ["suite", *map(str, words)])
+    module.main()
+
+
+def test_an_agent_and_an_acquisition_of_ones_own_stand_beside_the_published_results(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "mine.py").write_text(OWN)
+    agents = [f"{tmp_path}/mine.py:{name}" for name in ("Corner", "Mean")]
+    given = [word for one in agents for word in ("--agent", one)]
+    size = ("--trials", 1, "--rounds", 12, "--folder", tmp_path / "r")
+    suite(monkeypatch, suite_run, "--only", "staff", *given, *size)
+    rows = analyse.collected(tmp_path / "r")
+    assert [row["agent"] for row in rows] == agents
+    problem = make("staff")
+    at = problem.value(bridges.search_space(problem).sobol(1, 0))[0]
+    assert float(rows[0]["simple_regret"]) == pytest.approx(problem.sign * (BEST["staff"]["value"] - at))
+
+    both = tmp_path / "both.csv"
+    words = ("--folder", tmp_path / "r", "--published", "--rounds", 12, "--reference", agents[1])
+    suite(monkeypatch, analyse, *words, "--write", both)
+    said = capsys.readouterr().out
+    assert all(f"| {one} |" in said for one in agents)
+    assert len(suite_run.read(both)) == len(suite_run.read(analyse.PUBLISHED)) + 2
+    again = analyse.collected(tmp_path / "r", both)
+    assert len(again) == len(suite_run.read(both)), "a line that the folder has is not taken twice"
+
+
+def test_what_is_no_agent_is_refused_in_a_line_before_any_round(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("class Nothing: pass")
+    for named, said in (("Nothing", "takes no arguments"), ("Missing", "has no 'Missing'")):
+        with pytest.raises(SystemExit, match=said) as caught:
+            suite(monkeypatch, suite_run, "--agent", f"{tmp_path}/mine.py:{named}", "--folder", tmp_path)
+        assert "\n" not in str(caught.value)
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_the_published_table_is_of_known_problems_and_rounds():
+    rows = suite_run.read(analyse.PUBLISHED)
+    assert list(rows[0]) == list(suite_run.COLUMNS) and {row["problem"] for row in rows} <= set(ALL)
+    keys = [(row["problem"], row["agent"], row["trial"], row["rounds"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    assert all(float(row["simple_regret"]) >= -1e-9 for row in rows)

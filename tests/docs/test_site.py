@@ -1,6 +1,7 @@
 """The pages of the site that are written from the code hold all of what they are written from."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -78,3 +79,19 @@ def test_the_algorithms_stand_beside_the_code_that_runs_them(pages):
 
 def test_a_sign_of_markdown_in_a_cell_does_not_end_it(pages):
     assert pages.plain("a|b <c> [d]_") == r"a\|b \<c\> \[d\]\_"
+
+
+def test_the_gallery_has_every_picture_of_a_page_and_leads_to_it(pages):
+    text = pages.gallery()
+    for page in (ROOT / "docs").rglob("*.md"):
+        path = page.relative_to(ROOT / "docs")
+        for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            place = (path.parent / image).as_posix()
+            assert f"]({place})]({path.as_posix()})" in text and (ROOT / "docs" / place).is_file()
+    assert text.count("[![") > 12
+
+
+def test_the_results_of_the_suite_are_on_their_page(pages):
+    for part, problem in (("Choosing problems", "hartmann3"), ("Judging problems", "shekel5")):
+        text = section(pages.suite(), part)
+        assert re.search(r"\| auto \| \d\d+ \| 1 \| 1 \| 1 \|", text) and f" {problem} |" in text

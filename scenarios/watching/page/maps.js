@@ -32,6 +32,68 @@ export function drawTown(canvas, about, cells) {
   context.putImageData(image, 0, 0);
 }
 
+/** What happened at each station that was asked: how often, its latest objective, and whether it told nothing last. */
+export function visits(map, rounds) {
+  const rows = new Map(map.places.map((place, i) => [place.join(), i])), found = new Map();
+  for (const one of rounds) {
+    const row = rows.get(one.policy.join());
+    if (row === undefined) continue;
+    const before = found.get(row) ?? { row, times: 0, sum: 0, told: 0, silent: false, name: map.names[row] };
+    before.times += 1;
+    before.silent = one.objective == null;
+    if (one.objective != null) [before.sum, before.told] = [before.sum + one.objective, before.told + 1];
+    found.set(row, before);
+  }
+  return [...found.values()];
+}
+
+/** Coasts and borders. */
+function drawLines(context, lines, at) {
+  context.strokeStyle = variable("--quiet");
+  context.lineWidth = 0.6;
+  context.beginPath();
+  for (const line of lines) line.forEach((place, i) => context[i ? "lineTo" : "moveTo"](...at(...place)));
+  context.stroke();
+}
+
+/** The stations with coasts and borders; those that were asked by their mean objective, larger where more often. */
+export function drawStations(canvas, map, asked, best) {
+  const { width, height, x, y, at } = frame(canvas, map), fine = window.devicePixelRatio || 1;
+  canvas.width = width * fine;
+  canvas.height = height * fine;
+  const context = canvas.getContext("2d");
+  context.scale(fine, fine);
+  drawLines(context, map.lines, at);
+  const dot = (i, radius, colour) => {
+    context.fillStyle = colour;
+    context.beginPath();
+    context.arc(x(i), y(i), radius, 0, 2 * Math.PI);
+    context.fill();
+  };
+  map.lon.forEach((_, i) => dot(i, 1.2, variable("--rule")));
+  const values = asked.filter((one) => one.told).map((one) => one.sum / one.told);
+  const low = Math.min(...values), high = Math.max(...values), from = rgb(variable("--low")), to = rgb(variable("--high"));
+  for (const one of asked) {
+    const t = high > low ? (one.sum / one.told - low) / (high - low) : 0.5;
+    if (one.told) dot(one.row, 2.5 * Math.sqrt(one.times) + 1, `rgb(${from.map((c, k) => Math.round(c + t * (to[k] - c))).join(",")})`);
+    if (!one.silent) continue;
+    context.strokeStyle = variable("--bad");
+    context.lineWidth = 1.5;
+    context.beginPath();
+    for (const side of [-1, 1]) {
+      context.moveTo(x(one.row) - 4, y(one.row) - 4 * side);
+      context.lineTo(x(one.row) + 4, y(one.row) + 4 * side);
+    }
+    context.stroke();
+  }
+  if (!best) return;
+  context.strokeStyle = variable("--ink");
+  context.lineWidth = 2;
+  context.beginPath();
+  context.arc(x(best.row), y(best.row), 2.5 * Math.sqrt(best.times) + 5, 0, 2 * Math.PI);
+  context.stroke();
+}
+
 /** Where sensors stand on a canvas: its size, and their places. */
 function frame(canvas, about) {
   const { lon, lat } = about, west = Math.min(...lon), east = Math.max(...lon), south = Math.min(...lat), north = Math.max(...lat);
@@ -39,12 +101,13 @@ function frame(canvas, about) {
   const wide = (east - west) * narrow || 1, high = north - south || 1, edge = 10;
   const width = canvas.clientWidth || 300, height = Math.min(1.2 * width, Math.max(0.4 * width, (width * high) / wide));
   const scale = Math.min((width - 2 * edge) / wide, (height - 2 * edge) / high);
-  return { width, height, x: (i) => edge + (lon[i] - west) * narrow * scale, y: (i) => height - edge - (lat[i] - south) * scale };
+  const at = (east, north) => [edge + (east - west) * narrow * scale, height - edge - (north - south) * scale];
+  return { width, height, at, x: (i) => at(lon[i], lat[i])[0], y: (i) => at(lon[i], lat[i])[1] };
 }
 
 /** The sensors, coloured by one of their fields, the chosen one circled; the lowest and the highest value. */
 export function drawNetwork(canvas, about, moment, field, chosen) {
-  const { width, height, x, y } = frame(canvas, about), fine = window.devicePixelRatio || 1;
+  const { width, height, at, x, y } = frame(canvas, about), fine = window.devicePixelRatio || 1;
   canvas.width = width * fine;
   canvas.height = height * fine;
   const context = canvas.getContext("2d");
@@ -52,7 +115,9 @@ export function drawNetwork(canvas, about, moment, field, chosen) {
   const values = moment.field.map((one) => one[field]);
   const low = Math.min(...values), high = Math.max(...values);
   const from = rgb(variable("--low")), to = rgb(variable("--high"));
+  drawLines(context, about.lines, at);
   context.strokeStyle = variable("--rule");
+  context.lineWidth = 1;
   context.beginPath();
   for (const [i, j] of about.edges) {
     context.moveTo(x(i), y(i));

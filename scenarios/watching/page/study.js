@@ -2,6 +2,7 @@
 
 import { Chart, Charts } from "./chart.js";
 import { ask, colour, el, entry, shown, table, tabs } from "./dom.js";
+import { drawStations, visits } from "./maps.js";
 import { Panel } from "./panel.js";
 
 const $ = (id) => document.getElementById(id);
@@ -38,7 +39,7 @@ function take(found) {
 
 function begin(found) {
   const about = found.about;
-  Object.assign(state, { generation: found.generation, rounds: [], about });
+  Object.assign(state, { generation: found.generation, rounds: [], about, rows: undefined });
   document.title = `${about.name} – policyloop watch`;
   $("name").textContent = about.title ? `${about.name}: ${about.title}` : about.name;
   $("about").textContent =
@@ -102,8 +103,26 @@ function draw() {
     title: group.label, unit: group.unit, x: "round", xWhole: true,
     series: byAgent(rounds, (one) => one.outcomes[j], (value) => `${group.label} ${shown(value)} ${group.unit}`),
   })));
+  places(rounds);
   failures(rounds);
   latest(rounds);
+}
+
+/** The map of stations, where policies are stations, and the best of those that were asked. */
+function places(rounds) {
+  const { map, unit } = state.about;
+  $("places").hidden = !map;
+  if (!map) return;
+  const asked = visits(map, rounds), mean = (one) => one.sum / one.told;
+  const told = asked.filter((one) => one.told).sort((one, other) => (better(mean(one), mean(other)) ? -1 : 1));
+  const silent = asked.filter((one) => one.silent);
+  drawStations($("places-map"), map, asked, told[0]);
+  const words = `${asked.length} of ${map.names.length} stations asked, ${asked.filter((one) => one.times > 1).length} of them ` +
+    `more than once (larger)` + (silent.length ? `; ${silent.length} told nothing when last asked (crossed)` : "");
+  $("places-said").textContent = words;
+  $("places-map").setAttribute("aria-label", `Stations on a map: ${words}; the table has the best`);
+  const rows = told.slice(0, 5).map((one) => [el("td", { class: "text" }, one.name), shown(mean(one)), one.times]);
+  $("places-best").replaceChildren(table(["station", `mean observed objective${unit ? `, ${unit}` : ""}`, "times asked"], rows));
 }
 
 /** Dots by agent, a little beside one another: agents of a trial often try the same. */
@@ -183,7 +202,16 @@ function cards(rounds) {
 }
 
 function policy(one) {
-  return state.about.levers.map((lever, i) => `${lever.label} ${entry(lever, one.policy[i])}`).join(", ");
+  const entries = state.about.levers.map((lever, i) => `${lever.label} ${entry(lever, one.policy[i])}`);
+  return [...station(one), ...entries].join(", ");
+}
+
+/** The name of the station that was asked, in a list; an empty one of other policies. */
+function station(one) {
+  const { map } = state.about;
+  if (!map) return [];
+  state.rows ??= new Map(map.places.map((place, i) => [place.join(), map.names[i]]));
+  return [state.rows.get(one.policy.join()) ?? ""];
 }
 
 function failures(rounds) {
@@ -198,9 +226,9 @@ function failures(rounds) {
 function latest(rounds) {
   const { about } = state;
   const levers = about.levers.map((one) => one.label);
-  const heads = ["trial", "agent", "round", ...levers, ...about.groups.map((one) => `y ${one.label}`), "objective"];
+  const heads = ["trial", "agent", "round", ...(about.map ? ["station"] : []), ...levers, ...about.groups.map((one) => `y ${one.label}`), "objective"];
   const rows = rounds.slice(-LATEST).reverse().map((one) => [
-    one.trial, one.agent, one.round, ...about.levers.map((lever, i) => entry(lever, one.policy[i])),
+    one.trial, one.agent, one.round, ...station(one).map((name) => el("td", { class: "text" }, name)), ...about.levers.map((lever, i) => entry(lever, one.policy[i])),
     ...one.outcomes.map((value) => shown(value)), shown(one.objective),
   ]);
   $("latest").replaceChildren(table(heads, rows));

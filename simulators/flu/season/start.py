@@ -33,9 +33,12 @@ def initially_infected(groups: tuple[str, ...], sizes: Integers) -> Integers:
     """
     table = survey.AGES.get(len(groups))
     if table is None or table.groups != groups:
-        shares = np.full(len(groups), tables.OWN_SEEDING)
-    else:
-        shares = tables.SEASON_SEEDING * table.initial_infected / table.population
+        return at_least_a_few(np.full(len(groups), tables.OWN_SEEDING), sizes)
+    return at_least_a_few(tables.SEASON_SEEDING * table.initial_infected / table.population, sizes)
+
+
+def at_least_a_few(shares: Array, sizes: Integers) -> Integers:
+    """Shares of groups as whole persons (J,): of all together 50 at least, or everybody; none of none."""
     expected: Array = shares * sizes
     least = min(LEAST_INFECTED, int(sizes.sum()))
     if 0 < expected.sum() < least:

@@ -161,3 +161,30 @@ def test_default_schedules_are_the_papers_with_its_delta_and_scale():
     assert finite.beta(3) == pytest.approx(2 * np.log(60 * 9 * np.pi**2 / (6 * 0.1)) / 5)
     general = default_exploration(SearchSpace(candidates=GRID), 0.05, 2.0, groups=4)
     assert general.beta(3) == pytest.approx(2 * np.log(60 * 4 * 9 * np.pi**2 / (6 * 0.05)) / 2)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4, 5])
+def test_the_second_of_a_batch_is_to_improve_on_what_is_believed_of_the_first(seed):
+    """Expected improvement by scikit-learn, of a process that has seen its own mean there ."""
+    grid = np.linspace(0, 1, 61)[:, None]
+    kernel = ConstantKernel(1.0) * RBF([0.25])
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(61, 4, replace=False)
+    y = np.sin(7 * grid[rows, 0]) + rng.normal(0, 0.01, 4)
+    prior = Prior([kernel], np.full(1, 1e-4), [0.0])
+    agent = make_agent("d-ei", SearchSpace(candidates=grid), Composition(1, weights=[1.0]), prior=prior)
+    agent.tell(rows, y[:, None])
+
+    def improvement(rows, y, known):
+        gp = GaussianProcessRegressor(kernel, alpha=1e-4, optimizer=None).fit(grid[rows], y)
+        m, s = gp.predict(grid, return_std=True)
+        z = (m - m[known].max()) / s
+        return m, s * (z * norm.cdf(z) + norm.pdf(z))
+
+    m, first = improvement(rows, y, rows)
+    both = np.append(rows, first.argmax())
+    others = np.arange(61) != first.argmax()
+    second = np.where(others, improvement(both, np.append(y, m[first.argmax()]), both)[1], -1.0)
+    stale = np.where(others, improvement(both, np.append(y, m[first.argmax()]), rows)[1], -1.0)
+    np.testing.assert_array_equal(agent.ask(2), [first.argmax(), second.argmax()])
+    assert second.argmax() != stale.argmax()

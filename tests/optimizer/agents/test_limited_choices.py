@@ -95,7 +95,7 @@ def test_expected_improvement_is_weighed_by_the_probability_that_the_limit_is_ke
     assert agent.ask()[0] == score.argmax()
 
 
-def test_ucb_looks_among_those_that_may_keep_the_limit_by_as_many_deviations_as_it_adds():
+def test_ucb_weighs_what_its_bound_promises_by_the_probability_that_the_limit_is_kept():
     agent = make_agent(
         "d-gpucb",
         SearchSpace(candidates=GRID),
@@ -106,25 +106,24 @@ def test_ucb_looks_among_those_that_may_keep_the_limit_by_as_many_deviations_as_
     )
     agent.tell(ROWS, truth(GRID[ROWS]))
     means, deviations = posterior(ROWS)
-    score = means @ WEIGHTS + np.sqrt(deviations**2 @ WEIGHTS**2)
+    P = norm.cdf(0.5, means[:, 1], deviations[:, 1])
+    incumbent = (means @ WEIGHTS)[ROWS][P[ROWS] >= 0.5].max()
+    bound = means @ WEIGHTS + np.sqrt(deviations**2 @ WEIGHTS**2)
+    worth = np.maximum(bound - incumbent, 0.0) * P
+    assert agent.ask()[0] == worth.argmax() != bound.argmax()
     may = means[:, 1] - deviations[:, 1] <= 0.5
-    assert not may[score.argmax()]
-    assert agent.ask()[0] == np.where(may, score, -np.inf).argmax()
+    assert worth.argmax() != np.where(may, bound, -np.inf).argmax()  # where an optimist of limits would look
 
 
-def test_probability_of_improvement_is_restricted_and_measures_itself_on_those_that_keep_the_limit():
+def test_the_probability_of_improvement_is_weighed_as_well():
     agent = make_agent("d-mpi", SearchSpace(candidates=GRID), G, prior=PRIOR, limits=LIMITS)
     agent.tell(ROWS, truth(GRID[ROWS]))
     means, deviations = posterior(ROWS)
-    row = agent.ask()[0]
-    # At beta = the schedule's of round 6.
-    root = np.sqrt(agent.exploration.beta(6))
-    may = means[:, 1] - root * deviations[:, 1] <= 0.5
     P = norm.cdf(0.5, means[:, 1], deviations[:, 1])
     incumbent = (means @ WEIGHTS)[ROWS][P[ROWS] >= 0.5].max()
     margin = 0.01 * np.sqrt(4.0 * (WEIGHTS**2).sum())
-    score = (means @ WEIGHTS - incumbent - margin) / np.sqrt(deviations**2 @ WEIGHTS**2)
-    assert row == np.where(may, score, -np.inf).argmax()
+    z = (means @ WEIGHTS - incumbent - margin) / np.sqrt(deviations**2 @ WEIGHTS**2)
+    assert agent.ask()[0] == (log_ndtr(z) + np.log(np.maximum(P, 1e-300))).argmax()
 
 
 def test_a_draw_that_keeps_the_limits_beats_all_that_break_one_and_else_the_least_broken_wins():

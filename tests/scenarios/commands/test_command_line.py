@@ -31,7 +31,7 @@ def test_every_command_has_help_with_an_example(policyloop):
 def test_the_catalogue_is_valid_and_listed(policyloop):
     assert set(catalogue.names()) == {
         *("flu", "flu-abm", "flu-city", "flu-treatment", "synthetic"),
-        *("weather", "weather-live", "weather-paper"),
+        *("weather", "weather-budget", "weather-live", "weather-paper"),
     }
     code, out, _ = policyloop("list")
     for name in catalogue.names():

@@ -40,7 +40,7 @@ def test_it_says_what_was_read(folder, capsys):
     assert "5 groups, 3,996,000 persons" in said
     assert "mean contacts 12.33 a day" in said
     assert "- contacts.csv: a table of contacts (CSV, commas, UTF-8)" in said
-    assert "reciprocity mended" in said and "1.01 apart" in said
+    assert "reciprocity mended" in said and "a factor 1.008 apart" in said
     for name in NAMES:
         assert f" {name} " in said
 

@@ -43,7 +43,8 @@ def test_a_scenario_is_shown_as_a_file_that_can_be_run(policyloop, tmp_path):
 
 
 def test_settings_of_agents_are_those_that_a_scenario_takes():
-    assert {one.name for one in agent_settings()} == {"delta", "scale_down", "beta", "propagation", "kernel"}
+    known = {"acquisition", "delta", "scale_down", "beta", "propagation", "observe", "kernel"}
+    assert {one.name for one in agent_settings()} == known
     assert {one.name: one.default for one in agent_settings()}["scale_down"] == "5.0"
 
 
@@ -65,3 +66,11 @@ def test_a_class_of_ones_own_is_told_of(policyloop, tmp_path):
     assert code == 0
     assert "My own." in out and "Metres." in out
     assert simulators.names()
+
+
+def test_options_that_are_handed_on_are_told_with_their_meaning_and_unit():
+    _, options = environment_options("weather-live")
+    told = {one.name: one for one in options}
+    for name in ("battery", "gateways", "packet_energy", "wake_every", "report_change", "window", "columns"):
+        assert told[name].meaning, name
+    assert "Joules" in told["battery"].meaning and told["battery"].kind == "float"

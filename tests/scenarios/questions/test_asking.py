@@ -6,7 +6,7 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 import pytest
-from shares import NAMES
+from shares import NAMES, Shares
 
 import scenarios
 import simulators
@@ -86,6 +86,27 @@ def test_limits_are_read_for_groups_of_any_name(shared):
 def test_what_cannot_be_asked_is_one_line_and_exit_code_2(arguments, words, shared, policyloop):
     code, out, error = policyloop("what-if", shared, *arguments)
     assert code == 2 and words in error and error.count("\n") == 1 and not out
+
+
+def test_where_no_policy_keeps_a_limit_one_line_says_which_comes_nearest_and_how_near(shared, policyloop):
+    before = shared.read_bytes()
+    code, out, error = policyloop("what-if", shared, "--limit", "total <= -5", "--format", "json")
+    best = json.loads(out)[0]["best"]
+    assert code == 2 and error.strip().count("\n") == 0 and "No policy is known to keep" in error
+    for label, entry in best["policy"].items():
+        assert f"{label} {entry:.3g}" in error
+    assert f"{best['limits'][0]['mean']:.3g} where 70+ + a*b + x,y + <5 years <= -5 is asked" in error
+    assert shared.read_bytes() == before
+
+
+@pytest.mark.parametrize("words", [("what-if",), ("frontier", "--between", "70+", "--and", "x,y")])
+def test_a_study_in_which_no_group_was_observed_says_so(words, study, policyloop, monkeypatch):
+    monkeypatch.setattr(Shares, "step", lambda self, policy: simulators.Outcomes(np.full(4, np.nan)))
+    made = study(samples=0, rounds=3)
+    before = made.path.read_bytes()
+    code, out, error = policyloop(words[0], made.path, *words[1:])
+    assert code == 2 and "no round has observed anything" in error
+    assert error.strip().count("\n") == 0 and not out and made.path.read_bytes() == before
 
 
 def test_of_what_is_no_study_it_says_so(tmp_path, policyloop):

@@ -9,6 +9,7 @@ import optimizer
 import simulators
 from scenarios import UserError, load, run
 from scenarios.questions.what_if import what_if
+from scenarios.study.evidence import evidence
 from scenarios.study.study import Study
 
 # Without a change
@@ -186,6 +187,21 @@ def test_rounds_without_noise_teach_whoever_made_them_and_others_do_not(study):
     noisy = study(options="missing = true", agents='["random", "d-ei"]', rounds=5)
     (answer,) = what_if(noisy)
     assert answer.agents == ["d-ei"]
+
+
+def test_no_two_rounds_that_teach_share_their_noise(study):
+    """Agents of a trial do, so that two of them would tell of the same error twice."""
+    made = study(agents='["random", "d-ei", "gp-ucb"]', rounds=6, trials=2)
+
+    def errors(rounds):
+        return np.array([np.subtract(one.outcomes, one.expected_outcomes) for one in rounds])
+
+    def alike(rows):
+        return (np.abs(rows[:, None] - rows).max(axis=2) < 1e-12).sum() - len(rows)
+
+    assert alike(errors(made.rounds())) == 2 * 6 * 3 * 2  # three agents meet the noise of each of 12 rounds
+    (found,) = evidence(made)
+    assert len(found.rounds) == 12 and alike(errors(found.rounds)) == 0
 
 
 def test_a_study_of_partial_rounds_alone_is_not_taken_for_one_without_noise(study, monkeypatch):

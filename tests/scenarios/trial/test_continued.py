@@ -113,3 +113,20 @@ def test_a_question_is_answered_with_the_rounds_continued_from(first, tmp_path):
     first.path.rename(tmp_path / "gone.sqlite")
     (found,) = evidence(study)
     assert found.forgotten and len(found.rounds) == 4
+
+
+def test_rounds_of_what_is_continued_do_not_share_their_noise(tmp_path):
+    """Of the same seed, for three studies in a row: no two observations of the groups err alike."""
+    last, errors = None, []
+    for name in ("first", "second", "third"):
+        asked = "" if last is None else f'continue_from = "{last}"'
+        study = scenarios.run(declared(tmp_path, name, asked), out=tmp_path / f"{name}.sqlite")
+        last = study.path
+        errors += [
+            np.subtract(one.outcomes, one.expected_outcomes)
+            for trial in (1, 2)
+            for one in study.history(trial, "d-ei")
+        ]
+    assert np.ptp(errors, axis=0).min() > 0  # the valley is noisy
+    apart = np.abs(np.array(errors)[:, None] - np.array(errors)).max(axis=2)
+    assert apart[~np.eye(len(errors), dtype=bool)].min() > 1e-12

@@ -10,7 +10,8 @@ import simulators
 from scenarios import load, run
 from scenarios.running.progress import Progress
 from scenarios.trial.world import World
-from simulators.flu.abm import PILOT_POLICIES, PILOT_SEASONS, FluABM
+from simulators.flu.abm import FluABM
+from simulators.flu.season.pilot import POLICIES, SEASONS
 
 prepared = []
 
@@ -79,9 +80,9 @@ def test_the_flu_among_persons_tells_of_its_pilot_seasons_where_it_needs_them():
     told = []
     town = FluABM(persons=500, days=20)
     town.prepare(told.append)
-    assert told[-1].endswith(f" of {PILOT_POLICIES * PILOT_SEASONS} pilot seasons done")
+    assert told[-1].endswith(f" of {POLICIES * SEASONS} pilot seasons done")
     town.prepare(told.append)
-    assert len(told) == PILOT_POLICIES
+    assert len(told) == POLICIES
     other = FluABM(persons=500, days=20)
     for environment in (town, other):
         environment.reset(1)
@@ -89,7 +90,7 @@ def test_the_flu_among_persons_tells_of_its_pilot_seasons_where_it_needs_them():
     assert town.step(x).noise_variance.tolist() == other.step(x).noise_variance.tolist()
     for told_nothing in (FluABM(persons=500, days=20, replicates=2), FluABM(persons=500, noise_variance=1.0)):
         told_nothing.prepare(told.append)
-    assert len(told) == PILOT_POLICIES
+    assert len(told) == POLICIES
 
 
 def test_an_agents_environment_is_ready(scenario):

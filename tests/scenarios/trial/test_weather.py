@@ -106,7 +106,7 @@ def test_map_is_drawn_for_places_in_true_proportion(study, tmp_path):
         assert low < lat.min() and lat.max() < high
     assert [axes.get_title(loc="left") for axes in panels] == [
         "noise-free objective",
-        "queries in order",
+        "6 stations asked, in order",
         "posterior mean",
         "posterior standard deviation",
     ]

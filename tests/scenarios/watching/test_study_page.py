@@ -151,3 +151,38 @@ def test_a_study_is_not_changed_by_being_watched(browser, finished):
         page.until_says("#state", "finished")
     assert finished.path.read_bytes() == before
     assert Study(finished.path).rounds() == finished.rounds()
+
+
+STATIONS = """
+name = "places"
+rounds = 9
+trials = 1
+seed = 4
+agents = ["gp-ucb"]
+[environment]
+name = "weather-live"
+options = { sensors = 60, neighbours = 12, sensor_life = 5.0 }
+[prior]
+samples = 40
+restarts = 0
+"""
+
+
+def test_stations_that_were_asked_are_on_a_map_with_their_names(browser, tmp_path):
+    (tmp_path / "s.toml").write_text(STATIONS)
+    study = run(load(tmp_path / "s.toml"), out=tmp_path / "s.sqlite")
+    frame = study.to_dataframe()
+    with page_of(browser, study.path) as page:
+        page.until_says("#places-said", f"{frame['station'].nunique()} of")
+        silent = [one.status for one in {one.row: one for one in study.rounds()}.values()].count("failed")
+        assert silent and f"{silent} told nothing" in page.text("#places-said")
+        means = frame[frame["status"] != "failed"].groupby("station")["objective"].mean()
+        assert page.text("#places-best tbody tr:first-child td:first-child").startswith(means.idxmax())
+        drawn = page.driver.execute_script(
+            "const c = document.getElementById('places-map'), d = c.getContext('2d')"
+            ".getImageData(0, 0, c.width, c.height).data;"
+            "return new Set(Array.from({length: d.length / 4}, (_, i) => d.slice(4*i, 4*i+3).join())).size"
+        )
+        assert drawn > 10
+        assert frame["station"].iloc[-1] in page.text("#latest tbody tr:first-child")
+        assert not page.complaints()

@@ -5,66 +5,28 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from public_forms import (
+    COUNTRIES,
+    ages_of,
+    matrix,
+    mistry_settings,
+    prem_matrices,
+    write_mistry,
+    write_prem,
+)
 
 from simulators.country import read_country
 from simulators.country.aggregation import aggregated
-from simulators.country.known_bands import MISTRY, MISTRY_WEIGHTS, PREM
+from simulators.country.known_bands import MISTRY, MISTRY_WEIGHTS
 from simulators.country.reciprocity import imbalance, mended
-
-COUNTRIES = {"AAA": 0, "BBB": 1, "CCC": 2}
-
-
-def ages_of(seed, J):
-    """Persons by band, fewer with age."""
-    return np.round(np.linspace(1.0, 0.3, J) * np.random.default_rng(seed).uniform(5e4, 2e5, J))
-
-
-def matrix(seed, J, scale=1.0):
-    """Contacts that are more with those of one's own age."""
-    rng = np.random.default_rng(seed)
-    apart = np.abs(np.subtract.outer(np.arange(J), np.arange(J)))
-    return scale * np.exp(-apart / (J / 6)) * rng.uniform(0.5, 1.5, (J, J)) * 10 / J
-
 
 # Prem et al. 2021 ----------------------------------------------------------------------------------------
 
 
-PREM_AGES = [name.replace("-", " to ") for name in PREM]
-LOCATIONS = ("home", "work", "school", "others")
-
-
-def prem_matrices(iso3c):
-    return {name: matrix(10 * COUNTRIES[iso3c] + k, 16) for k, name in enumerate(LOCATIONS)}
-
-
 @pytest.fixture(scope="module")
 def prem(tmp_path_factory):
-    """The long table, in the order in which R wrote the true one: the contactor runs first."""
-    parts = []
-    for area, scale in (("overall", 1.0), ("rural", 0.5)):
-        for iso3c in COUNTRIES:
-            matrices = prem_matrices(iso3c)
-            for location, one in {**matrices, "all": sum(matrices.values())}.items():
-                parts.append(
-                    pd.DataFrame(
-                        {
-                            "iso3c": iso3c,
-                            "setting": area,
-                            "location_contact": location,
-                            "age_contactor": np.tile(PREM_AGES, 16),
-                            "age_cotactee": np.repeat(PREM_AGES, 16),
-                            "mean_number_of_contacts": scale * one.ravel(order="F"),
-                        }
-                    )
-                )
     folder = tmp_path_factory.mktemp("prem")
-    pd.concat(parts).to_csv(folder / "synthetic_contacts_2021.csv", index=False)
-    persons = pd.DataFrame({"Age": PREM, "Population": ages_of(0, 16)})
-    persons.to_csv(folder / "groups.csv", index=False)
-    with pd.ExcelWriter(folder / "MUestimates_home_1.xlsx") as book:
-        for iso3c in COUNTRIES:
-            sheet = pd.DataFrame(prem_matrices(iso3c)["home"], columns=[f"X{k}" for k in range(1, 17)])
-            sheet.to_excel(book, sheet_name=iso3c, index=False)
+    write_prem(folder)
     return folder
 
 
@@ -155,26 +117,10 @@ def test_a_damaged_long_table(prem, tmp_path, change, line):
 # Mistry et al. 2021 --------------------------------------------------------------------------------------
 
 
-def mistry_settings(seed):
-    persons = ages_of(seed, 85)
-    return {name: mended(matrix(seed + k, 85, 0.2), persons) for k, name in enumerate(MISTRY_WEIGHTS)}
-
-
 @pytest.fixture(scope="module")
 def mistry(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mistry")
-    for place, seed in {"Aland_country_level": 0, "Aland_subnational_North": 30}.items():
-        settings = mistry_settings(seed)
-        for name, one in settings.items():
-            file = folder / f"{place}_F_{name}_setting_85.csv"
-            pd.DataFrame(one).to_csv(file, header=False, index=False, float_format="%.17f")
-        whole = sum(MISTRY_WEIGHTS[name] * one for name, one in settings.items())
-        file = folder / f"{place}_M_overall_contact_matrix_85.csv"
-        pd.DataFrame(whole).to_csv(file, header=False, index=False, float_format="%.17f")
-        ages = pd.DataFrame({"age": np.arange(85.0), "persons": ages_of(seed, 85)})
-        ages.to_csv(
-            folder / f"{place}_age_distribution_85.csv", header=False, index=False, float_format="%.16f"
-        )
+    write_mistry(folder)
     return folder
 
 
