@@ -93,6 +93,6 @@ def test_the_gallery_has_every_picture_of_a_page_and_leads_to_it(pages):
 
 def test_the_results_of_the_suite_are_on_their_page(pages):
     text = section(pages.suite(), "Choosing problems")
-    assert re.search(r"\| d-gpucb \| 10 \| \d+ \| reference", text) and "| hartmann3 |" in text.replace(
+    assert re.search(r"^\| d-gpucb \|", text, re.MULTILINE) and re.search(r"^\| random \|", text, re.MULTILINE)
         " | ", " | "
     )
