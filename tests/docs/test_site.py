@@ -93,6 +93,4 @@ def test_the_gallery_has_every_picture_of_a_page_and_leads_to_it(pages):
 
 def test_the_results_of_the_suite_are_on_their_page(pages):
     text = section(pages.suite(), "Choosing problems")
-    assert re.search(r"^\| d-gpucb \|", text, re.MULTILINE) and re.search(r"^\| random \|", text, re.MULTILINE)
-        " | ", " | "
-    )
+    assert "\n| random |" in text and "| hartmann3 |" in text
