@@ -33,6 +33,8 @@ def test_the_classifier_is_scikit_learns():
     expected = peer.predict_proba(SPACE.to_unit(NEW))[:, 1]
     # Both approximate the integral of the logistic function, each in its own way.
     assert ours.probability(NEW) == pytest.approx(expected, abs=0.02)
+    if not hasattr(peer.base_estimator_, "latent_mean_and_variance"):
+        pytest.skip("scikit-learn tells the latent mean and variance from 1.7 on")
     m, v = peer.base_estimator_.latent_mean_and_variance(SPACE.to_unit(NEW))
     assert ours.probability(NEW) == pytest.approx(expit(m / np.sqrt(1 + np.pi * v / 8)), abs=1e-6)
     assert np.ptp(np.sqrt(1 + np.pi * v / 8)) > 0.1
