@@ -335,7 +335,7 @@ class Belief:
         parts = prior.kernels, prior.noise_variances, self.composition, prior.means
         space, rows = self.space, self._candidates
         if rows is None:
-            self.model = DecomposedGP(*parts, embed=self._embed(), kept=self._kept)
+            self.model = DecomposedGP(*parts, embed=self._embed(), kept=self.kept)
             return
         features, storage = self.features(rows, None), self.settings.storage
         if isinstance(space, MixedSpace):
@@ -356,7 +356,7 @@ class Belief:
         parts = prior.groups, self.composition, prior.means
         rows = None if self._drawing else self._candidates
         if rows is None:
-            self.model = DecomposedGP.of_mixtures(*parts, embed=self._embed(), kept=self._kept)
+            self.model = DecomposedGP.of_mixtures(*parts, embed=self._embed(), kept=self.kept)
             return
         mixture = CandidateMixture(*parts, features=self.features(rows, None))
         space = self.space
@@ -372,7 +372,7 @@ class Belief:
         return self.space.listed if isinstance(self.space, MixedSpace) else None
 
     @property
-    def _kept(self) -> Sequence[KeptNoise] | None:
+    def kept(self) -> Sequence[KeptNoise] | None:
         """What of the noise stays with its policy, a group; time has to be the last feature."""
         return self.settings.kept_noise if self.settings.context and not self._groups else None
 

@@ -260,6 +260,8 @@ def objective_interval(
     """
     if isinstance(composition, GeneralComposition):
         return credible_interval(composition, means, variances, policies, ranges)
+    if ranges is not None and means.shape[1] == len(ranges):
+        means = np.clip(means, *ranges.T)  # so that the objective is what its groups, as told, make of it
     mean, variance = composition.moments(means, variances, policies)
     middle = composition.sign * float(mean[0])
     half_width = CREDIBLE * float(np.sqrt(variance[0]))

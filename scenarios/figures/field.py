@@ -83,7 +83,8 @@ def posterior_at(
     means, variances = np.empty((2, len(Z), Y.shape[1]))
     for j in range(Y.shape[1]):
         known = np.isfinite(Y[:, j])
-        process = GaussianProcess(prior.kernels[j], float(prior.noise_variances[j]), constants[j])
+        kept = None if belief.kept is None else belief.kept[j]
+        process = GaussianProcess(prior.kernels[j], float(prior.noise_variances[j]), constants[j], kept=kept)
         if known.any():
             process.observe(X[known], Y[known, j], noise[known, j])
         for start in range(0, len(Z), PART):

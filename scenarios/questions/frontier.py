@@ -201,7 +201,13 @@ def traced(
                 f"{question.probability:g}; the nearest does with {keeps.max():.2g}"
             )
         pool, means, keeps, simulated = pool[kept], means[kept], keeps[kept], simulated[kept]
+    # By the means of the groups first, then by the numbers told: a mean over what is uncertain, in its range.
     leading = nondominated(means)
+    told = {int(i): _estimates(agent, compositions, pool[[i]]) for i in np.flatnonzero(leading)}
+    signs = [one.sign for one in compositions]
+    for i, found_there in told.items():
+        means[i] = [sign * one.mean for sign, one in zip(signs, found_there, strict=True)]
+    leading[leading] = nondominated(means[leading])
     order = np.flatnonzero(leading)[np.argsort(means[leading, 0], kind="stable")]
     order = order[_apart(means[order] / span)]
     best = knee((means[order] - low) / span)
@@ -217,7 +223,9 @@ def traced(
         made.append(
             FrontierPoint(
                 policy=study.environment.named(numbers),
-                objectives=dict(zip(between, _estimates(agent, compositions, at), strict=True)),
+                objectives=dict(
+                    zip(between, told.get(int(i)) or _estimates(agent, compositions, at), strict=True)
+                ),
                 tried=agent.times_observed(pool[i]),
                 on_frontier=on,
                 knee=on and place == best,

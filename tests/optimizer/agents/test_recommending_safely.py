@@ -200,3 +200,11 @@ def test_the_objective_s_interval_is_the_normal_s_within_what_the_groups_can_be(
     # Who models the composed value alone is told by another composition what the groups let it be.
     own, composed = g.own(), (np.array([[-0.1]]), np.array([[0.52]]))
     assert objective_interval(own, *composed, at, ranges, g) == pytest.approx((-0.1, -1.0, -0.1 + half))
+
+
+def test_a_linear_objective_is_what_its_groups_make_of_it_as_they_are_told():
+    at, variances = np.zeros((1, 1)), np.array([[0.04, 0.09]])
+    g, ranges = Composition(2, weights=[2.0, 1.0], sense="minimize"), np.array([[0.0, np.inf], [0.0, np.inf]])
+    half = norm.ppf(0.975) * np.sqrt(4 * 0.04 + 0.09)  # the group that is told as 0, and not as -0.5
+    found = objective_interval(g, np.array([[1.0, -0.5]]), variances, at, ranges)
+    assert found == pytest.approx((2.0, 2.0 - half, 2.0 + half))

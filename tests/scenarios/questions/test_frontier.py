@@ -90,6 +90,13 @@ def test_the_frontier_between_two_groups_lies_between_their_optima(study):
     assert np.mean((low <= truth[:, 0]) & (truth[:, 0] <= high)) > 0.8
 
 
+def test_no_point_of_a_frontier_is_beaten_by_another_in_the_numbers_told(study):
+    (found,) = scenarios.frontier(study, ["total", "worst-group"])
+    points = [one for one in found.points if one.on_frontier]
+    means = np.array([[one.objectives[name].mean for name in ("total", "worst-group")] for one in points])
+    assert len(points) > 1 and nondominated(-means).all()
+
+
 def test_limits_and_fixed_levers_hold_on_the_whole_frontier(study):
     question = scenarios.Question(limits=("left <= 1.1",))
     (found,) = scenarios.frontier(study, ["total", "right"], question, points=5)

@@ -209,7 +209,7 @@ def test_mended_contacts_are_the_mean_of_both_sides_and_as_many(written):
     (finding,) = (one for one in country.findings if " reciprocity mended" in one)
     # Contacts of 50-64 with 65-69: 0.98 x 60,343,000 from the one side, 0.42 x 13,599,000 from the other.
     assert "'50-64' and '65-69'" in finding
-    assert f"factor {0.98 * 60_343 / (0.42 * 13_599):.3g}" in finding
+    assert f"factor {0.98 * 60_343 / (0.42 * 13_599):.4g}" in finding
 
 
 def test_contacts_that_are_not_reciprocal_are_kept_or_refused_where_asked(written, said):
