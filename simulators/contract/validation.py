@@ -148,13 +148,14 @@ def noise_of_groups(name: str, value: Any, J: int, missing: ArrayLike | None = N
 def outcome_ranges(value: Any, groups: Sequence[str], name: str = "outcome_range") -> Array | None:
     """`outcome_range` of an environment as low and high of each group, (J, 2); None where there is none.
 
-    ValueError, which names the group, unless every low is below its high and neither is nan.
+    An open end is infinite, or "inf" or "-inf" in a scenario, which cannot hold infinities. ValueError, which
+    names the group, unless every low is below its high and neither is nan.
     """
     if value is None:
         return None
     J = len(groups)
     try:
-        pairs = real_numbers(name, value)
+        pairs = real_numbers(name, _open_ends(value))
     except ValueError:
         pairs = np.empty(0)
     if pairs.shape not in ((2,), (J, 2)):
@@ -164,6 +165,13 @@ def outcome_ranges(value: Any, groups: Sequence[str], name: str = "outcome_range
         if not low < high:
             raise ValueError(f"{name} of group {group!r} is ({low:g}, {high:g}); low must be below high")
     return ranges
+
+
+def _open_ends(value: Any) -> Any:
+    """With the texts "inf" and "-inf" as the numbers."""
+    if isinstance(value, list | tuple):
+        return [_open_ends(one) for one in value]
+    return float(value) if isinstance(value, str) and value in ("inf", "-inf") else value
 
 
 def expected_ranges(environment: Any) -> Array | None:

@@ -7,6 +7,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF
 
 import bridges
+import scenarios
 from bridges.environments.function_environment import FunctionEnvironment
 from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
 from simulators import check_environment
@@ -91,3 +92,22 @@ def test_without_a_range_nothing_is_refused():
         SearchSpace(Bounds([0.0], [1.0]))
         and outcome_ranges((0, np.inf), ["a", "b"]).tolist() == [[0, np.inf]] * 2
     )
+
+
+def test_an_open_end_is_told_as_text_where_a_file_cannot_hold_infinity():
+    found = outcome_ranges([[0, 100], ["-inf", "inf"]], ["a", "b"])
+    assert found.tolist() == [[0.0, 100.0], [-np.inf, np.inf]]
+    with pytest.raises(ValueError, match="must be a pair"):
+        outcome_ranges([0, "many"], ["a"])
+
+
+def test_a_scenario_declares_that_outcomes_are_not_below_zero(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.py").write_text("def ward(x):\n    return [x, x**2]\n")
+    (tmp_path / "s.toml").write_text(
+        'name = "s"\nrounds = 6\ntrials = 1\nagents = ["d-gpucb"]\n[environment]\nname = "function"\n'
+        '[environment.options]\nf = "m.py:ward"\npolicy = { x = [0, 1] }\ngroups = ["a", "b"]\n'
+        'outcome_range = [[0, 100], [0, "inf"]]\n'
+    )
+    study = scenarios.run(scenarios.load("s.toml"), out="s.sqlite")
+    assert study.environment.outcome_range == [[0.0, 100.0], [0.0, None]]

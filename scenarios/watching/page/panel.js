@@ -89,7 +89,7 @@ export class Panel {
     if (about.budget) {
       const { low, high, value } = about.budget, step = (high - low) / STEPS;
       found.push(el("h2", {}, "Budget"));
-      found.push(slider("budget", "at most", low, high, step, value, (x) => shown(x, 3) + (Math.abs(x - value) < step ? " (today's)" : ""),
+      found.push(slider("budget", "at most", low, high, step, value, (x) => shown(x, 3) + (Math.abs(x - value) < step ? " (the scenario's)" : ""),
         (x) => this.set({ budget: Math.abs(x - value) < step ? null : x })));
     }
     if (about.weights.length) {
