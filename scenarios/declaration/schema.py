@@ -210,8 +210,10 @@ class LimitSpec(Table):
         In its place, a sum of groups' outcomes, each times a number.
     function : str, optional
         In its place, FILE.py:function, from outcomes (..., J) to values (...,).
-    at_most, at_least : float, optional
-        The bounds, one of them at least, in the value's unit.
+    at_most : float, optional
+        What the value is not to exceed, in its unit; this, `at_least` or both.
+    at_least : float, optional
+        What the value is not to fall below, in its unit.
     """
 
     group: str | None = Field(default=None, description="the name of a group")
@@ -234,10 +236,16 @@ class Scenario(Table):
 
     Attributes
     ----------
-    name, title, description : str
-        The catalogue's name, one line, and some more lines.
-    rounds, trials : int
-        Rounds a trial, trials an agent.
+    name : str
+        Its name, of which the study's file is called unless `--out` says otherwise.
+    title : str
+        What it asks, in one line.
+    description : str
+        The same in some more lines.
+    rounds : int
+        Simulations of each agent in each trial.
+    trials : int
+        How often all agents begin anew, with other noise and other first policies: intervals take five.
     seed : int, default 0
         The root of every random stream.
     batch : int, default 1
