@@ -121,12 +121,12 @@ def rows(head: Iterable[str], body: Iterable[Iterable[str]]) -> str:
 
 def plain(text: str) -> str:
     """Text inside a cell, every sign of Markdown in it escaped."""
-    return re.sub(r"([|<>\[\]*_`])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([|>\[\]*_`])", r"\\\1", " ".join(text.split())).replace("<", "&lt;")
 
 
 def code(text: str) -> str:
     """Text as code inside a cell; nothing where there is none."""
-    return f"`{text.replace('|', '&#124;').replace('`', '')}`" if text else ""
+    return f"`{text.replace('`', '')}`" if text else ""
 
 
 def command_line() -> str:

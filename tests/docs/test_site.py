@@ -1,5 +1,6 @@
 """The pages of the site that are written from the code hold all of what they are written from."""
 
+import html
 import importlib.util
 import re
 import sys
@@ -78,7 +79,11 @@ def test_the_algorithms_stand_beside_the_code_that_runs_them(pages):
 
 
 def test_a_sign_of_markdown_in_a_cell_does_not_end_it(pages):
-    assert pages.plain("a|b <c> [d]_") == r"a\|b \<c\> \[d\]\_"
+    markdown = pytest.importorskip("markdown")
+    text = "a|b <c> [d]_ *e* <= 2"
+    table = pages.rows(("x", "y"), [(pages.plain(text), pages.code("f|g"))])
+    cells = re.findall(r"<td>(.*?)</td>", markdown.markdown(table, extensions=["tables"]))
+    assert [html.unescape(one) for one in cells] == [text, "<code>f|g</code>"]
 
 
 def test_the_gallery_has_every_picture_of_a_page_and_leads_to_it(pages):
