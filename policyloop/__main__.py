@@ -6,12 +6,15 @@ from policyloop import shadowed
 
 
 def main() -> None:
-    """Run the command line; exit code 2 where a user's package shadows one of ours."""
+    """Run the command line; exit code 2 where a user's package shadows one of ours, 130 on an early Ctrl-C."""
     if (problem := shadowed()) is not None:
         print(f"policyloop: {problem}", file=sys.stderr)
         raise SystemExit(2)
-    from scenarios.cli import main as command_line
-
+    try:
+        from scenarios.cli import main as command_line
+    except KeyboardInterrupt:
+        print("policyloop: stopped before anything was done", file=sys.stderr)
+        raise SystemExit(130) from None
     command_line()
 
 

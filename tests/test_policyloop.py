@@ -70,3 +70,19 @@ def alone(code, site):
         capture_output=True,
         text=True,
     )
+
+
+STOPPED = """
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == "scenarios.cli":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stop())
+import policyloop.__main__
+policyloop.__main__.main()
+"""
+
+
+def test_ctrl_c_before_all_is_loaded_is_one_line(tmp_path):
+    done = python(STOPPED, tmp_path)
+    assert (done.returncode, done.stderr) == (130, "policyloop: stopped before anything was done\n")
