@@ -6,7 +6,7 @@ from policyloop import shadowed
 
 
 def main() -> None:
-    """Run the command line; exit code 2 where a user's package shadows one of ours, 130 on an early Ctrl-C."""
+    """Run the command line; exit code 2 where a user's package shadows ours, 130 on an early Ctrl-C."""
     if (problem := shadowed()) is not None:
         print(f"policyloop: {problem}", file=sys.stderr)
         raise SystemExit(2)
