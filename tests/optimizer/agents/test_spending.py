@@ -115,6 +115,24 @@ def test_the_groups_chosen_lower_the_objectives_variance_most_for_their_cost():
     assert cost == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_tells_most_for_its_cost_is_what_lowers_the_variance_most_whatever_the_spreads(seed):
+    rng = np.random.default_rng(seed)
+    kernels = [float(scale) * RBF(0.3) for scale in np.exp(rng.normal(0, 1.5, J))]
+    noise, weights = np.exp(rng.normal(-1, 1.5, J)), rng.normal(0, 1, J)
+    blocks = [(groups, float(rng.uniform(0.5, 2)) * len(groups)) for groups in subsets(J)]
+
+    def variance(groups=None):
+        model = DecomposedGP(kernels, noise, Composition(J, weights=weights))
+        if groups is not None:
+            model.observe(PLACES[:1], [np.where(np.isin(np.arange(J), groups), 0.0, np.nan)])
+        return model.predict(PLACES[:1])[1][0]
+
+    worth = [(variance() - variance(groups)) / price for groups, price in blocks]
+    model = DecomposedGP(kernels, noise, Composition(J, weights=weights))
+    assert most_telling(model, PLACES[0], noise, blocks)[0] == blocks[int(np.argmax(worth))][0]
+
+
 def test_the_sets_of_groups_are_all_there_are_and_of_many_groups_a_few():
     assert subsets(3) == [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]]
     assert len(subsets(10)) == 1023
