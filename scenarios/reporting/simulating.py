@@ -125,7 +125,9 @@ def simulate(
                 mean_of(objectives[name] - objectives[TODAY]) if TODAY in policies and name != TODAY else None
             )
             entries = study.environment.named(point.policy)
-            rows.append(Row(variant, share, name, entries, mean_of(objectives[name]), apart, failed[name]))
+            ends = bridges.objective_range(world.environment, point.travels)
+            mean = mean_of(objectives[name], ends)
+            rows.append(Row(variant, share, name, entries, mean, apart, failed[name]))
             if not variant and said[name]:
                 infos[name] = Observed(mean_info(said[name]), 0.0, 0, "")
     return Simulated(seeds, rows, infos)

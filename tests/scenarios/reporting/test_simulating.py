@@ -40,6 +40,19 @@ def test_values_are_those_of_evaluate(flu, simulated):
     assert row(simulated, "", 0.0, CHOSEN).difference == found.policies[1].difference
 
 
+def test_intervals_end_where_evaluates_do(tmp_path):
+    (tmp_path / "s.toml").write_text(
+        'name = "s"\nrounds = 12\ntrials = 1\nseed = 5\nagents = ["d-gpucb"]\n[environment]\n'
+        'name = "flu-ode"\noptions = { days = 40, noise_variance = 4.0 }\n[prior]\nsamples = 0\n'
+    )
+    study = scenarios.run(scenarios.load(tmp_path / "s.toml"), out=tmp_path / "s.sqlite")
+    rows = simulate(gathered(study), seeds=6).rows
+    found = scenarios.evaluate(study.scenario, ["current"], seeds=6).policies[0].objective
+    (today,) = [one.objective for one in rows if (one.variant, one.policy) == ("", TODAY)]
+    assert today == found and today.low == 0.0
+    assert all(one.objective.low >= 0.0 for one in rows)
+
+
 @pytest.mark.parametrize("share", [-0.1, 0.1])
 @pytest.mark.parametrize("option", ["r0", "efficacy"])
 def test_worlds_have_the_option_moved_by_a_tenth(flu, simulated, option, share):
