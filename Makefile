@@ -1,5 +1,5 @@
 # make demo      set up everything in .venv and learn a vaccination policy (about two minutes)
-# make test      set up everything in .venv and run the tests, but for those of faults that need long
+# make test      set up everything in .venv and run the tests, but for those that need long
 # make test-all  run all tests
 # make suite     compare agents on the choosing problems of benchmarks/suite, resumable: about 20 minutes
 # make docs      the site, from docs/ and docstrings, into build/site
