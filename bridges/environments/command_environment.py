@@ -102,10 +102,10 @@ class CommandEnvironment(DeclaredEnvironment):
         )
         if not isinstance(folder, str | Path | None):
             raise ValueError(f"folder={folder!r} must be the path of a folder")
-        self.folder = Path.cwd() if folder is None else Path(folder).absolute()
+        self.folder: Path = Path.cwd() if folder is None else Path(folder).absolute()
         if not self.folder.is_dir():
             raise ValueError(f"folder={str(folder)!r} is not a folder")
-        self.files = self._files(files)
+        self.files: list[str] = self._files(files)
         self._input, self._answer = _file_name("input", input), _file_name("answer", answer)
         if answer is not None and answer == input:
             raise ValueError(f"answer={answer!r} must differ from input")
@@ -114,7 +114,7 @@ class CommandEnvironment(DeclaredEnvironment):
         for name, value in self._variables.items():
             if not isinstance(value, str) or not name or set("=\0") & set(name) or "\0" in value:
                 raise ValueError(f"variables: {name!r} = {value!r}; accepted: a text, such as {str(value)!r}")
-        self.command = [self._program(command[0]), *self._arguments(command[1:])]
+        self.command: list[str] = [self._program(command[0]), *self._arguments(command[1:])]
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """Run the program once."""

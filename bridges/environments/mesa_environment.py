@@ -68,8 +68,8 @@ class MesaEnvironment(DeclaredEnvironment):
         super().__init__(policy, list(outcomes), **declared)
         self._model = function(model, "model")
         self.reporters = {group: _reporter(group, given) for group, given in outcomes.items()}
-        self.steps = whole("steps", steps)
-        self.fixed = table("fixed", fixed, "{parameter: value}")
+        self.steps: int = whole("steps", steps)
+        self.fixed: dict[str, Any] = table("fixed", fixed, "{parameter: value}")
         self._seed = _seed_parameter(self._model, self.levers.labels, self.fixed)
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> dict[str, Any]:

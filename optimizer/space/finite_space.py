@@ -42,8 +42,8 @@ class FiniteSpace(SearchSpace, kind="finite"):
         self.rows: Rows = np.flatnonzero(self.feasible)
         if not len(self.rows):
             raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")
-        self.lower = self.candidates[self.rows].min(axis=0)
-        self.upper = self.candidates[self.rows].max(axis=0)
+        self.lower: Array = self.candidates[self.rows].min(axis=0)
+        self.upper: Array = self.candidates[self.rows].max(axis=0)
 
     def only(self, mask: NDArray[np.bool_]) -> FiniteSpace:
         """The same candidates, of which those of the mask (size,) are feasible, as far as they were."""

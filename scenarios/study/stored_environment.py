@@ -172,8 +172,8 @@ class StoredEnvironment(Environment):
             low, high = zip(*facts.outcome_range, strict=True)
             self.outcome_range = np.stack(_limits(low, high), axis=1).tolist()
         if facts.current_policy is not None and not self.policy_space.finite:
-            self.current_policy = np.array(facts.current_policy)
-            self.current_policy_label = facts.current_policy_label
+            self.current_policy: Array = np.array(facts.current_policy)
+            self.current_policy_label: str = facts.current_policy_label
         self._terms: tuple[Array, Array] | None = None
         self._over: ReadyComposition | None = None
         self._composing = composing

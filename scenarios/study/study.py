@@ -84,6 +84,7 @@ class Study:
     """
 
     def __init__(self, path: str | Path, *, damaged: bool = False) -> None:
+        self.path: Path
         self.path, self._may_be_damaged = Path(path), damaged
         with _without_collection(), contextlib.closing(connect(self.path, write=False)) as connection:
             connection.execute("BEGIN")
@@ -93,6 +94,7 @@ class Study:
             self.lost: dict[str, int] = {}
             if self.damage or contents is None:
                 contents, self.lost = salvage(connection)
+        self.meta: dict[str, Any]
         self.meta, self.runs, self.worlds, self._rounds, self._recommendations = contents
         if "scenario" not in self.meta and not self.damage:
             raise UserError(

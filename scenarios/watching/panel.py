@@ -55,6 +55,7 @@ class Kept:
     """
 
     def __init__(self, study: Study, found: Evidence) -> None:
+        self.study: Study
         self.study, self.found = study, found
         self.controls = Controls(study, found)
         question = of_study(study, Question(objective=self.controls.objectives[0]))

@@ -117,14 +117,14 @@ class Synthetic(Environment):
         seed: int | np.random.SeedSequence = 0,
     ) -> None:
         J = whole("groups", groups)
-        self.groups = tuple(f"f{j}" for j in range(1, J + 1))
+        self.groups: tuple[str, ...] = tuple(f"f{j}" for j in range(1, J + 1))
         self.group_units = (UNIT,) * J
         self.family = choice("family", family, FAMILIES)
         for name, value, owner in (("alpha", alpha, "rq"), ("nu", nu, "matern")):
             if value is not None and family != owner:
                 raise ValueError(f"{name}={value!r} has no meaning for family={family!r}; leave it out")
-        self.shape = _shape(int(choice("d", d, tuple(POINTS))), points)
-        self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
+        self.shape: tuple[int, ...] = _shape(int(choice("d", d, tuple(POINTS))), points)
+        self.noise_variances: Array = per_group("noise_variance", noise_variance, self.groups, least=0)
         self.noise_variances.flags.writeable = False
         self.seed = as_sequence(seed)
         ranges = {

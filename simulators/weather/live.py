@@ -99,7 +99,7 @@ class WeatherLive(SensorNetwork):
         }
         if "battery" in habits and self.energy is None:
             raise ValueError(f"battery={habits['battery']!r} has no effect without gateways")
-        self.noise_variances = self.noise_variances + np.square(DRIFT)
+        self.noise_variances: Array = self.noise_variances + np.square(DRIFT)
         self._weather_words = _words(child(self.seed, 2))
         self.reset()
 

@@ -144,10 +144,10 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             population = build_population(population, seed=population_seed)
         self.population = population
         self.day = 0
-        self.days = whole("days", days)
+        self.days: int = whole("days", days)
         if self.days > LONGEST_SEASON:
             raise ValueError(f"days={days!r} must be at most {LONGEST_SEASON}")
-        self.record_every = whole("record_every", record_every)
+        self.record_every: int = whole("record_every", record_every)
         season = int(self.rng.integers(2**63))
         self.keys = [draws.purpose_key(season, purpose) for purpose in PURPOSES]
 
@@ -163,21 +163,21 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         self.latent_period = durations("latent_period", latent_period, len(names))
         self.infectious_period = durations("infectious_period", infectious_period, len(names))
         self.contacts = contact_rows(population.network)
-        self.rate = transmission_rate(
+        self.rate: float = transmission_rate(
             number("r0", r0, least=0), self.contacts, self.susceptibility, self.infectious_period
         )
         # What is done about it.
-        self.coverage = given("coverage", coverage, default=0.0, least=0, most=1)
+        self.coverage: Array = given("coverage", coverage, default=0.0, least=0, most=1)
         self.doses = whole_numbers(self.coverage * sizes)
-        self.efficacy = given(
+        self.efficacy: Array = given(
             "efficacy", efficacy, default=usual.efficacy if usual else tables.OWN_EFFICACY, least=0, most=1
         )
-        self.vaccination_day = whole("vaccination_day", vaccination_day, least=0)
+        self.vaccination_day: int = whole("vaccination_day", vaccination_day, least=0)
         self.leaky = choice("vaccine", vaccine, ("all-or-nothing", "leaky")) == "leaky"
         if treatment is not None:  # after the rate was found: R0 is that of the untreated
             self.infectious_period = geometric(given("treatment", treatment, above=0, most=1))
-        self.school_closure = number("school_closure", school_closure, least=0)
-        self.closure_day = whole("closure_day", closure_day)
+        self.school_closure: float = number("school_closure", school_closure, least=0)
+        self.closure_day: int = whole("closure_day", closure_day)
 
         self._draw_persons()
         self._set_hazards()
@@ -207,7 +207,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             protected = protected[takes]
         self.kind = group.astype(np.int8)
         self.kind[protected] += J
-        self.out_of_reach = 2 * J
+        self.out_of_reach: int = 2 * J
 
     def _set_hazards(self) -> None:
         """Set the hazard of a contact with an infectious person: by layer, kind of person and day."""
@@ -261,7 +261,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         self._move()
         if self.day % self.record_every == 0 or self.day == self.days:
             self.datacollector.collect(self)
-        self.running = self.day < self.days and any(
+        self.running: bool = self.day < self.days and any(
             group.exposed or group.infectious for group in self.groups
         )
 
