@@ -32,7 +32,7 @@ from time import process_time
 import numpy as np
 from scipy.optimize import Bounds
 from scipy.special import ndtr
-from scipy.stats import rankdata
+from scipy.stats import rankdata, sem, t
 from threadpoolctl import threadpool_limits
 
 import bridges
@@ -354,6 +354,7 @@ def path(args, name, label, trial):
 def table(args, problems, agents):
     """Print a table a problem, and the mean ranks of all."""
     ranks = {label: [] for label in agents}
+    times = {label: [] for label in agents}  # of BoTorch's, over the agent's, in the same trial
     for name in problems:
         files = {
             label: {t: path(args, name, label, t) for t in range(1, args.trials + 1)} for label in agents
@@ -379,14 +380,20 @@ def table(args, problems, agents):
             regret = np.array([(one["best"][-1] - best) / one["spread"] for one in own.values()])
             ranked = [row[place] for row in places]
             ranks[label] += ranked
+            peer = known.get("botorch", {})
+            times[label] += [peer[t]["seconds"] / own[t]["seconds"] for t in own if t in peer]
             print(
                 f"| {label} | {len(own)} | {regret.mean():.4f} (median {np.median(regret):.4f}) "
                 f"| {np.mean([one['broken'] for one in own.values()]):.2f} "
                 f"| {np.mean(ranked) if ranked else np.nan:.1f} "
                 f"| {np.mean([one['seconds'] for one in own.values() if one['seconds']]):.3f} |"
             )
-    print("\nmean rank over all problems: ", end="")
-    print(", ".join(f"{label} {np.mean(found):.2f}" for label, found in ranks.items() if found))
+    print("\nmean rank over all problems, with a 95 % interval over trials (of a problem's rank):")
+    for label, found in ranks.items():
+        if found:
+            half = t.ppf(0.975, len(found) - 1) * sem(found) if len(found) > 1 else np.nan
+            over = f"; BoTorch takes {np.median(times[label]):.1f} times as long" if times[label] else ""
+            print(f"{label} {np.mean(found):.2f} +- {half:.2f} ({len(found)} trials){over}")
 
 
 if __name__ == "__main__":
