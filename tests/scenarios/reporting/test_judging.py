@@ -1,0 +1,190 @@
+"""A report tells what was simulated, and without noise, before what a model predicts; and says which it is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pages import Page
+from scipy import stats
+from shares import Shares
+
+import scenarios
+import simulators
+from scenarios.questions.estimate import Estimate
+from scenarios.reporting.advising import advising, change
+from scenarios.reporting.judging import Valued, surely
+from scenarios.reporting.known import gathered
+from scenarios.reporting.language import Language
+from scenarios.study.study import Study
+
+CURRENT = [0.3, 0.2]
+
+
+class Noisy(Shares):
+    """Nobody knows its noise-free outcomes; today's practice is simulated by the agent `current`."""
+
+    current_policy_label = "as it is done"
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.current_policy = list(CURRENT)
+
+    def expected(self, policies):
+        raise NotImplementedError
+
+    def step(self, policy):
+        exact = Shares.expected(self, np.asarray([policy]))[0]
+        return simulators.Outcomes(exact + self.rng.normal(0, self.noise, 4), np.full(4, self.noise**2))
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """Three trials of 9 rounds, with 6 held-out seeds each."""
+    simulators.register("j-noisy", Noisy)
+    folder = tmp_path_factory.mktemp("noisy")
+    (folder / "s.toml").write_text(
+        'name = "s"\nrounds = 9\ntrials = 3\nheld_out = 6\nagents = ["d-ei", "current"]\n'
+        '[environment]\nname = "j-noisy"\n[prior]\nsamples = 0\n'
+    )
+    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exact")
+    (folder / "s.toml").write_text(
+        'name = "s"\nrounds = 12\ntrials = 1\nseed = 3\nagents = ["d-gpucb", "current"]\n'
+        '[environment]\nname = "flu-ode"\noptions = { days = 200 }\n[prior]\nsamples = 0\n'
+    )
+    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
+
+
+def students(values):
+    """The mean of values and the ends of Student's 95 % interval, by SciPy."""
+    return (np.mean(values), *stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values)))
+
+
+def page_of(study, folder):
+    return Page(scenarios.report(study, folder / "r.html").read_text(encoding="utf-8"))
+
+
+def test_what_is_recommended_is_worth_its_mean_on_held_out_seeds(noisy):
+    known = gathered(Study(noisy.path))
+    (advice,) = [
+        one
+        for one in noisy.recommendations()
+        if (one.agent, one.trial) == ("d-ei", known.advice.trial)
+    ]
+    assert (known.chosen.best.kind, known.chosen.best.steps) == ("again", 6)
+    one = known.chosen.objective
+    assert (one.mean, one.low, one.high) == pytest.approx(students(advice.held_out.objective))
+    groups = np.array(advice.held_out.outcomes)
+    for j, name in enumerate(noisy.environment.groups):
+        assert known.chosen.groups[name].mean == pytest.approx(groups[:, j].mean())
+
+
+def test_todays_practice_is_the_mean_of_all_its_held_out_seeds(noisy, tmp_path):
+    """Every trial has seeds of its own: three times six."""
+    known = gathered(Study(noisy.path))
+    values = [
+        value
+        for one in noisy.recommendations()
+        if one.agent == "current"
+        for value in one.held_out.objective
+    ]
+    assert len(values) == 18
+    assert (known.today.best.kind, known.today.best.steps) == ("again", 18)
+    assert known.today.objective.mean == pytest.approx(np.mean(values))
+    said = page_of(noisy, tmp_path).text
+    assert f"it is {Language().estimate(known.today.objective)}" in said
+    assert "(simulated again, mean of 18)" in said
+    assert "mean of 6 simulations on seeds that no agent has seen" in said
+
+
+def test_without_held_out_seeds_todays_practice_is_the_mean_of_the_rounds_that_simulated_it(tmp_path):
+    simulators.register("j-noisy", Noisy)
+    (tmp_path / "s.toml").write_text(
+        'name = "s"\nrounds = 9\ntrials = 2\nheld_out = 0\nagents = ["d-ei", "current"]\n'
+        '[environment]\nname = "j-noisy"\n[prior]\nsamples = 0\n'
+    )
+    study = scenarios.run(scenarios.load(tmp_path / "s.toml"), out=tmp_path / "s.sqlite")
+    known = gathered(Study(study.path))
+    # The first five rounds of a trial are a design that all its agents share.
+    rounds = [one for one in study.rounds() if one.agent == "current" and one.policy == CURRENT]
+    assert (known.today.best.kind, known.today.best.steps) == ("simulated", len(rounds)) == ("simulated", 8)
+    assert known.today.objective.mean == pytest.approx(np.mean([one.objective for one in rounds]))
+    # Of what was chosen by its rounds the luckiest are known: that stays a prediction.
+    assert known.chosen.best.kind == "predicted"
+
+
+def test_what_is_known_without_noise_leads_and_the_prediction_stands_behind(exact, tmp_path):
+    environment, say = simulators.make("flu-ode", days=200), Language()
+    known = gathered(Study(exact.path))
+    now, then = (
+        float(environment.expected([one.point.policy]).sum()) for one in (known.chosen, known.today)
+    )
+    said = page_of(exact, tmp_path).text
+    assert f"Its objective is {say.number(now)} sick days per person: the simulator's own value" in said
+    assert f"it is {say.number(then)} sick days per person (without noise)" in said
+    assert f"predicted to be {say.estimate(known.chosen.predicted.objective)}" in said
+    assert "probability that the recommended policy is the better" not in said
+    assert "no noise is left in either number" in said
+
+
+def test_groups_are_without_noise_where_they_are_known_so_and_their_prediction_has_a_column(exact, tmp_path):
+    environment, say, known = simulators.make("flu-ode", days=200), Language(), gathered(Study(exact.path))
+    now, then = (
+        environment.expected([one.point.policy])[0] for one in (known.chosen, known.today)
+    )
+    head, rows = page_of(exact, tmp_path).table("Group", "Difference")
+    foretold = head.index("Recommended, as predicted")
+    for j, group in enumerate(environment.groups):
+        assert rows[group][1:4] == [say.number(x) for x in (then[j], now[j], now[j] - then[j])]
+        assert rows[group][foretold] == say.estimate(known.chosen.predicted.groups[group])
+
+
+def test_in_worlds_of_their_own_a_policy_is_worth_what_it_is_in_its_own(tmp_path):
+    scenario = scenarios.load("synthetic").model_copy(update={"rounds": 6, "trials": 3})
+    study = scenarios.run(scenario, out=tmp_path / "y.sqlite")
+    known = gathered(Study(study.path))
+    trial = int(known.believed.found.world)
+    first = study.history(trial, study.scenario.labels[0])[0]
+    assert known.today.point.policy == first.policy
+    assert known.today.objective.mean == first.expected
+
+
+def test_a_recommendation_that_is_worse_than_todays_practice_is_said_to_be(exact):
+    known = gathered(Study(exact.path))
+    worse = Valued("exact", 0, Estimate(9.0, 9.0, 9.0), known.chosen.groups)
+    bad = replace(known, better=0.0, chosen=replace(known.chosen, best=worse))
+    blocks = advising(bad, None, None, None, Language()).blocks
+    (warning,) = [one.text for one in blocks if getattr(one, "tone", "") == "warning"]
+    assert "is not better than coverage of 2012-13" in warning
+
+
+def test_how_sure_it_is_to_be_better_is_that_of_a_normal_difference():
+    def worth(mean, half):
+        return replace_value(Estimate(mean, mean - half, mean + half))
+
+    def replace_value(estimate):
+        return type("Worth", (), {"objective": estimate})()
+
+    found = surely(worth(1.0, 1.96 * 3), worth(2.0, 1.96 * 4), -1.0)
+    assert found == pytest.approx(stats.norm.cdf(1 / 5))
+    assert surely(worth(1.0, 0.0), worth(2.0, 0.0), 1.0) == 0.0
+    assert surely(worth(1.0, np.nan), worth(2.0, 0.0), 1.0) is None
+
+
+@pytest.mark.parametrize(("before", "after", "share"), [(0.1, 0.363, None), (0.1, 0.15, 0.5), (2.0, 0.5, -0.75)])
+def test_a_change_of_more_than_all_there_is_is_no_percentage(before, after, share):
+    assert change(before, after) == (None if share is None else pytest.approx(share))
+
+
+def test_what_grows_more_than_twofold_is_told_as_a_difference(exact):
+    known = gathered(Study(exact.path))
+    more = Estimate(*[3.0 * known.today.objective.mean] * 3)
+    odd = replace(known, chosen=replace(known.chosen, best=Valued("exact", 0, more, None)))
+    blocks = advising(odd, None, None, None, Language()).blocks
+    said = blocks[1].text
+    amount = Language().number(2.0 * known.today.objective.mean)
+    assert f"makes it more by {amount} sick days per person" in said and "%" not in said
