@@ -14,7 +14,7 @@ from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed, noisy
 from scenarios.reporting.persons import in_persons
 from scenarios.results.limits import known_limits
-from scenarios.results.statistics import complete_advice
+from scenarios.results.statistics import complete_advice, typical_advice
 from scenarios.study.records import ALL_TRIALS
 
 ALMOST = 0.999
@@ -60,6 +60,8 @@ def advising(
     table = _agents(known, words)
     if table.rows:
         blocks += [table, Paragraph(say("advice.spread_note"), "note")]
+    if too_good := _too_good(known, words):
+        blocks.append(Paragraph(too_good, "note"))
     return Section("recommendation", say("advice.heading"), blocks)
 
 
@@ -308,6 +310,18 @@ def optimum_of(known: Known) -> float | None:
     """The true optimum of the world of the recommendation, where the study knows it."""
     found = known.study.optimum(known.advice.trial if known.advice is not None else 1)
     return None if found is None else found.value
+
+
+def _too_good(known: Known, words: Language) -> str:
+    """Whose predictions lie beyond the true optimum of their own world; "" where nobody's do."""
+    found = []
+    for label in known.comparison:
+        one = typical_advice(known.study, label)
+        best = None if one is None else known.study.optimum(one.trial)
+        if one is not None and best is not None and one.mean is not None:
+            if known.sign * (one.mean - best.value) > NOTHING * abs(best.value):
+                found.append(label)
+    return words.say("advice.too_good", agents=words.listed(found)) if found else ""
 
 
 def _whose(known: Known, words: Language) -> str:

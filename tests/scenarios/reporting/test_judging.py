@@ -10,11 +10,14 @@ from shares import Shares
 
 import scenarios
 import simulators
+from scenarios.questions.answer import remarks, too_good
 from scenarios.questions.estimate import Estimate
+from scenarios.questions.question import Question
 from scenarios.reporting.advising import advising, change
 from scenarios.reporting.judging import Valued, surely
 from scenarios.reporting.known import gathered
 from scenarios.reporting.language import Language
+from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
 
 CURRENT = [0.3, 0.2]
@@ -188,3 +191,41 @@ def test_what_grows_more_than_twofold_is_told_as_a_difference(exact):
     said = blocks[1].text
     amount = Language().number(2.0 * known.today.objective.mean)
     assert f"makes it more by {amount} sick days per person" in said and "%" not in said
+
+
+def test_a_prediction_beyond_the_true_optimum_is_said_to_be(exact):
+    known, say = gathered(Study(exact.path)), Language()
+    optimum, answer = exact.optimum(1).value, known.believed.answer
+    for mean, expected in ((0.9 * optimum, 1), (1.1 * optimum, 0)):
+        best = replace(answer.best, objective=Estimate(mean, mean - 0.1, mean + 0.1))
+        told = too_good(exact, Question(), known.believed.found, replace(answer, best=best))
+        assert len(told) == expected
+        assert all(say.number(optimum, 4) in one for one in told)
+        assert too_good(exact, Question(budget=0.9), known.believed.found, replace(answer, best=best)) == []
+
+
+def test_whose_predictions_lie_beyond_the_true_optimum_is_told_under_the_table_of_agents(exact):
+    known = gathered(Study(exact.path))
+    said = {
+        label: (one := typical_advice(exact, label)) is not None
+        and one.mean is not None
+        and one.mean < exact.optimum(1).value
+        for label in exact.scenario.labels
+    }
+    notes = [one.text for one in advising(known, None, None, None, Language()).blocks if hasattr(one, "text")]
+    (told,) = [one for one in notes if "better than the true optimum" in one] or [""]
+    assert {label for label in said if label in told.partition(" predicted")[0]} == {
+        label for label, beyond in said.items() if beyond
+    }
+
+
+def test_an_improvement_of_more_than_all_there_is_is_no_percentage(exact):
+    known = gathered(Study(exact.path))
+    answer = known.believed.answer
+    for gain, share in ((2.63, False), (0.5, True)):
+        scale = abs(answer.best.objective.mean)
+        found = remarks(
+            exact, Question(), known.believed.found, replace(answer, expected_improvement=gain * scale)
+        )
+        (line,) = [one for one in found if "More rounds would pay" in one]
+        assert ("%" in line) == share
