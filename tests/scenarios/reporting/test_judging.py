@@ -13,10 +13,13 @@ import simulators
 from scenarios.questions.answer import remarks, too_good
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.question import Question
-from scenarios.reporting.advising import advising, change
-from scenarios.reporting.judging import Valued, surely
+from scenarios.reporting.advising import _counted, advising, change
+from scenarios.reporting.by_group import _notes
+from scenarios.reporting.judging import Point, Valued, surely
 from scenarios.reporting.known import gathered
 from scenarios.reporting.language import Language
+from scenarios.reporting.observed import Observed, observed
+from scenarios.reporting.said import Said
 from scenarios.results.statistics import typical_advice
 from scenarios.study.study import Study
 
@@ -229,3 +232,34 @@ def test_an_improvement_of_more_than_all_there_is_is_no_percentage(exact):
         )
         (line,) = [one for one in found if "More rounds would pay" in one]
         assert ("%" in line) == share
+
+
+def test_counts_of_one_season_are_said_to_be_and_of_several_they_are_their_mean(noisy, monkeypatch):
+    """Where the noise-free outcomes are unknown, what a step says is one draw of what may be."""
+    words, known = Language(), gathered(Study(noisy.path))
+    monkeypatch.setattr("scenarios.reporting.counting.population", lambda study: np.full(4, 1000.0))
+    one, three = (Observed({"infections": [5.0] * 4}, 0.0, rounds, "") for rounds in (1, 3))
+    told = _notes(known, one, three, words)
+    assert "under as it is done is of one simulated season: another may be far from it" in told[0]
+    assert "under the recommended policy is the mean of 3 simulated seasons" in told[1]
+    cards = [note for _, _, note in _counted(known, one, three, None, words)]
+    assert cards == ["20 before, 20 after, of 1 and 3 simulated seasons"]
+
+
+def test_the_seasons_of_a_policy_are_their_mean_and_agents_of_a_trial_share_one(noisy):
+    point = Point(CURRENT, None)
+    said = [
+        Said(point, trial, agent, number, {"infections": [value] * 4})
+        for trial, agent, number, value in (
+            (1, "d-ei", 1, 2.0), (1, "current", 1, 2.0), (1, "current", 2, 4.0), (2, "current", 1, 9.0),
+        )
+    ]  # fmt: skip
+    found = observed(noisy, said, point, "")
+    assert found.rounds == 3
+    assert found.info["infections"] == pytest.approx([5.0] * 4)
+
+
+def test_noise_free_seasons_are_no_luck(exact):
+    known, words = gathered(Study(exact.path)), Language()
+    seen = Observed({"infections": [5.0] * 5}, 0.0, 1, "")
+    assert not [one for one in _notes(known, seen, seen, words) if "season" in one]
