@@ -121,7 +121,7 @@ class CommandEnvironment(DeclaredEnvironment):
         try:
             step = StepFolder(self.folder, self.files)
         except OSError as error:
-            raise SimulationError(f"a step's folder cannot be made: {error}") from error
+            raise SimulationError(f"a step's folder cannot be made: {on_one_line(error)}") from error
         message = json.dumps({"policy": policy, "seed": seed}) + "\n"
         ended = Ended(b"", "", 0)
         kept = self.keep_folders == "all"

@@ -64,7 +64,9 @@ class Question:
                 f"limit probability {self.limit_probability}; accepted: a number above 0 and below 1"
             )
         if self.budget is not None and not math.isfinite(self.budget):
-            raise UserError(f"budget {self.budget}: accepted: a finite number")
+            raise UserError(
+                f"budget {self.budget}; accepted: a number, in the unit of the study's own budget"
+            )
 
     @property
     def probability(self) -> float:

@@ -322,9 +322,10 @@ class FluODE(Environment):
         """
         x = self.policy_space.resolve(policies)
         if not np.isfinite(x).all():
-            row = int(np.argmin(np.isfinite(x).all(axis=1)))
+            row, entry = np.argwhere(~np.isfinite(x))[0]
+            label = self.policy_space.labels[entry]
             raise ValueError(
-                f"policies: row {row} has an entry that is not a finite number: {x[row].tolist()}"
+                f"policies: row {row}: {label!r} is {x[row, entry]}, which is not a finite number"
             )
         if len(x) == 0:
             return np.empty((0, len(self.groups)))
