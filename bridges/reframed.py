@@ -13,6 +13,7 @@ from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.ready import ReadyComposition
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.outcome_limit import Limit
+from simulators.contract.validation import expected_ranges
 
 NO_SUM = "weights can be changed of a linear composition only, and this one is none"
 
@@ -203,4 +204,5 @@ def outcome_limits(environment: Environment) -> OutcomeLimits | None:
         [limit.at_most for limit in limits],
         [limit.function for limit in limits],
         [limit.text for limit in limits],
+        expected_ranges(environment),
     )

@@ -238,6 +238,18 @@ def extrapolation(agent: GPAgent, policy: Any) -> tuple[float, float]:
     return distance, float(np.sqrt((variances / before).max()))
 
 
+def too_good(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
+    """That an answer to the study's own question is predicted to be better than the best there is."""
+    if question.objective or question.weights or question.budget is not None:
+        return []
+    optimum = study.optimum(found.trials[0]) if found.trials else None
+    sign = 1.0 if answer.sense == "maximize" else -1.0
+    if optimum is None or sign * (answer.best.objective.mean - optimum.value) <= 1e-9 * abs(optimum.value):
+        return []
+    value = f"{optimum.value:.4g} {answer.unit}".rstrip()
+    return [f"The true optimum, which the study knows, is {value}: no policy is as good as is predicted here."]
+
+
 def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
     """What has to be known to use an answer."""
     lines = []
@@ -263,11 +275,14 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
         )
     scale = abs(best.objective.mean)
     if scale > 0 and answer.expected_improvement > PAYS * scale:
+        gain = answer.expected_improvement
+        # More than all there is, of what cannot be less than nothing, is no percentage.
+        share = f" ({100 * gain / scale:.0f} %)" if gain <= scale else ""
         lines.append(
             f"More rounds would pay: the best next simulation is expected to improve the objective by "
-            f"{answer.expected_improvement:.2g} {answer.unit}".rstrip()
-            + f" ({100 * answer.expected_improvement / scale:.0f} %)."
+            f"{gain:.2g} {answer.unit}".rstrip() + f"{share}."
         )
+    lines += too_good(study, question, found, answer)
     silent = [
         name
         for name, known in zip(study.environment.groups, np.isfinite(found.outcomes).sum(axis=0), strict=True)

@@ -18,7 +18,13 @@ from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.study.checksums import UNREADABLE
 from scenarios.study.file import connect
-from scenarios.study.reading import read_meta, read_progress, read_rounds
+from scenarios.study.reading import (
+    read_advised,
+    read_meta,
+    read_progress,
+    read_recommendations,
+    read_rounds,
+)
 from scenarios.study.records import StoredRound
 from scenarios.study.study import Study
 
@@ -65,6 +71,8 @@ class Follower:
         As it was when it was read whole: its scenario and its environment.
     rounds : list of StoredRound
         All that were seen.
+    advice : list of Advice
+        What agents recommended at the end of their trials.
 
     Raises
     ------
@@ -84,6 +92,7 @@ class Follower:
         self._state = self._files()
         self.study: Study = Study(self.path)
         self.rounds: list[StoredRound] = self.study.rounds()
+        self.advice = self.study.recommendations()
         self._keys = {(one.trial, one.agent, one.round) for one in self.rounds}
         self._counts: dict[tuple[int, str], int] = {}
         for one in self.rounds:
@@ -144,6 +153,9 @@ class Follower:
             if any(meta.get(key) != self.study.meta.get(key) for key in ("created", "scenario")):
                 return None
             found: list[StoredRound] = []
+            advised = read_advised(connection)
+            if len(advised) != len(self.advice):
+                self.advice = read_recommendations(connection)
             counts = read_progress(connection)
             if any(counts.get(key, 0) < count for key, count in self._counts.items()):
                 return None

@@ -118,7 +118,7 @@ def gather(
     for text in remarks(lon[journal.alive], lat[journal.alive], ids[journal.alive].tolist()):
         journal.remark(text)
     if settings is not None:
-        check_stations(settings, flags, journal.alive.copy(), lon, lat, readings, units)
+        check_stations(settings, flags, journal, lon, lat, readings, units)
     names = stripped(cells["name"]) if "name" in cells else pd.Series("", index=cells.index)
     every: dict[str, Any] = {
         "ids": ids.to_numpy(dtype=np.str_),
