@@ -55,6 +55,7 @@ def test_ctrl_c_twice_ends_a_step_that_takes_for_ever(jobs, faulty, tmp_path):
     assert kept == 2 and re.search(rf"stopped; {kept} rounds are stored", error)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_by_its_study_alone(faulty, policyloop, tmp_path):
     out = tmp_path / "s.sqlite"
     path, gate, log = gated(faulty, tmp_path, free=2, rounds=6)

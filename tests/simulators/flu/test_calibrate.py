@@ -115,6 +115,7 @@ def test_susceptibilities_come_back_relative_to_the_largest(tmp_path):
     assert fit.susceptibility_errors[0] == 0 and (fit.susceptibility_errors[1:] > 0.01).all()
 
 
+@pytest.mark.slow
 def test_susceptibilities_of_forty_groups(tmp_path):
     true = np.random.default_rng(0).uniform(0.4, 1.0, 40)
     true /= true.max()
