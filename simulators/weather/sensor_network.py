@@ -175,7 +175,7 @@ class SensorNetwork(Environment):
         )
 
     @cached_property
-    def graph(self) -> nx.Graph:
+    def graph(self) -> nx.Graph[Any]:
         """The sensors, set aside or not, as nodes 0..N-1; edges have their `distance` in km."""
         return graph_of(self.points, self.edges)
 
