@@ -1,8 +1,8 @@
 """Checks the links of pages to elsewhere: `make links`.
 
 The form of each is checked always. Where there is a network each is asked for, too (HEAD, or GET where a
-server does not know that), but for addresses of this machine and those that need a key of one's own. Ends
-with exit code 1 where a form is wrong or an address answers with an error; one that cannot be reached is told.
+server does not know that), but for addresses of this machine and those that need a key. Ends with exit code 1
+where a form is wrong or an address answers with an error; one that cannot be reached is told.
 """
 
 from __future__ import annotations

@@ -247,7 +247,9 @@ def too_good(study: Study, question: Question, found: Evidence, answer: Answer) 
     if optimum is None or sign * (answer.best.objective.mean - optimum.value) <= 1e-9 * abs(optimum.value):
         return []
     value = f"{optimum.value:.4g} {answer.unit}".rstrip()
-    return [f"The true optimum, which the study knows, is {value}: no policy is as good as is predicted here."]
+    return [
+        f"The true optimum, which the study knows, is {value}: no policy is as good as is predicted here."
+    ]
 
 
 def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
@@ -280,7 +282,8 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
         share = f" ({100 * gain / scale:.0f} %)" if gain <= scale else ""
         lines.append(
             f"More rounds would pay: the best next simulation is expected to improve the objective by "
-            f"{gain:.2g} {answer.unit}".rstrip() + f"{share}."
+            f"{gain:.2g} {answer.unit}".rstrip()
+            + f"{share}."
         )
     lines += too_good(study, question, found, answer)
     silent = [

@@ -18,7 +18,7 @@ from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import FinitePolicySpace
 from simulators.contract.seeds import as_sequence, child
-from simulators.contract.validation import choice, number, per_group, whole
+from simulators.contract.validation import choice, entry, number, per_group, whole
 from simulators.synthetic.gaussian_field import draw, grid_points
 
 Weights = Callable[[Array], ArrayLike]
@@ -209,7 +209,7 @@ def _weights(weights: Any, candidates: Array, groups: tuple[str, ...]) -> Array:
     """`g_j` of every candidate, (n, J)."""
     shape = (len(candidates), len(groups))
     if isinstance(weights, str):
-        named = WEIGHTS[choice("weights", weights, tuple(WEIGHTS))]
+        named = entry("weights", weights, WEIGHTS)
         table = named(candidates, len(groups))
     elif callable(weights):
         table = np.array(weights(candidates), dtype=float)

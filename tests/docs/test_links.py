@@ -1,7 +1,5 @@
 """Links to elsewhere have the form of one; whether they lead somewhere is `make links`, with a network."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +8,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def links():
-    spec = importlib.util.spec_from_file_location("site_links", ROOT / "docs" / "_site" / "links.py")
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = made
-    spec.loader.exec_module(made)
-    return made
+def links(site_module):
+    return site_module("links")
 
 
 def test_every_address_of_a_page_has_the_form_of_one(links):

@@ -9,22 +9,10 @@ from pathlib import Path
 import pandas as pd
 import psutil
 import pytest
-from studies import FLU, assert_same, results, start, wait_for_rounds, workers_of
+from studies import assert_same, results, start, wait_for_rounds, workers_of
 
 from scenarios import UserError, load, run
 from scenarios.study.study import Study
-
-
-@pytest.fixture(scope="module")
-def flu(tmp_path_factory):
-    path = tmp_path_factory.mktemp("flu") / "flu-small.toml"
-    path.write_text(FLU)
-    return path
-
-
-@pytest.fixture(scope="module")
-def undisturbed(flu):
-    return run(load(flu), out=flu.parent / "undisturbed.sqlite")
 
 
 def test_workers_change_nothing(flu, undisturbed, tmp_path):
