@@ -85,7 +85,9 @@ class EnsembleEnvironment(Environment):
             raise ValueError(f'pick={pick!r}; accepted: "all" or "one"')
         drawn = {} if seed is None else {"seed": seed}
         variants = worlds(vary, members, draw_seed)
-        self.members = [make(of, **{**(options or {}), **drawn, **changes}) for changes in variants]
+        self.members: list[Environment] = [
+            make(of, **{**(options or {}), **drawn, **changes}) for changes in variants
+        ]
         self.names: list[str] = [
             ", ".join(f"{key}={_shown(value)}" for key, value in one.items()) for one in variants
         ]
@@ -98,8 +100,8 @@ class EnsembleEnvironment(Environment):
                     f"member {name}: its groups or levers are others than those of {self.names[0]}"
                 )
         self.weights_of_members: Array = _shares("weights", weights, M)
-        self.costs = np.ones(M) if costs is None else _positive("costs", costs, M)
-        self.over = _objective(objective, first.sense)
+        self.costs: Array = np.ones(M) if costs is None else _positive("costs", costs, M)
+        self.over: ReadyComposition | None = _objective(objective, first.sense)
         if self.over is not None and weights is not None:
             raise ValueError("weights are of the mean, and not of the worst members")
         self.pick = pick
@@ -107,13 +109,14 @@ class EnsembleEnvironment(Environment):
             f"{name}: {group}" for name in self.names for group in first.groups
         )
         self.group_units: tuple[str, ...] = first.group_units * M
+        self.objective_unit: str
         self.objective_unit, self.sense = first.objective_unit, first.sense
         self.policy_space = first.policy_space
         self.current_policy: Array | None = first.current_policy
         self.current_policy_label: str = first.current_policy_label
         self.info_units: Mapping[str, str] = first.info_units
-        self.outcome_range = _ranges([one.outcome_range for one in self.members], first.groups)
-        self.expected_range = _ranges([expected_ranges(one) for one in self.members], first.groups)
+        self.outcome_range: Any = _ranges([one.outcome_range for one in self.members], first.groups)
+        self.expected_range: Any = _ranges([expected_ranges(one) for one in self.members], first.groups)
         persons = [one.group_persons for one in self.members]
         if all(one is not None for one in persons):
             self.group_persons: Array = np.concatenate([np.asarray(one, dtype=float) for one in persons])

@@ -95,7 +95,7 @@ class CommandEnvironment(DeclaredEnvironment):
                 f"command={command!r} must be a list of words, such as ['Rscript', 'model.R']: "
                 "no shell reads it"
             )
-        self.caps = Caps(
+        self.caps: Caps = Caps(
             number("seconds", seconds, above=0),
             None if cpu_seconds is None else whole("cpu_seconds", cpu_seconds, least=1),
             None if megabytes is None else whole("megabytes", megabytes, least=1),

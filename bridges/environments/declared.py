@@ -114,7 +114,7 @@ class DeclaredEnvironment(Environment):
                 else per_group("noise_variance", noise_variance, self.groups, least=0.0)
             )
         self.replicates: int = whole("replicates", replicates)
-        self.outcome_range = outcome_ranges(outcome_range, self.groups)
+        self.outcome_range: Any = outcome_ranges(outcome_range, self.groups)
 
     @abstractmethod
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:

@@ -56,7 +56,7 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
         self.environment: Environment
         self.steps: int
         self.environment, self.steps = environment, steps
-        self.actions = Actions(environment.policy_space)
+        self.actions: Actions = Actions(environment.policy_space)
         self.action_space = self.actions.space
         J = len(environment.groups)
         self.observation_space = spaces.Box(-np.inf, np.inf, (J,), dtype=np.float64)

@@ -29,6 +29,8 @@ class BoundedSpace(SearchSpace, kind="bounded"):
             raise ValueError("a search space needs bounds or candidates")
         self.polytope: Polytope = Polytope(self.bounds, self.constraints)
         self.d: int = self.polytope.d
+        self.lower: Array
+        self.upper: Array
         self.lower, self.upper = self.polytope.lower, self.polytope.upper
 
     def resolve(self, policies: ArrayLike) -> Array:

@@ -38,7 +38,7 @@ class FiniteSpace(SearchSpace, kind="finite"):
             raise ValueError(f"candidates must be an (n, d) array, got shape {self.candidates.shape}")
         self.size: int = self.candidates.shape[0]
         self.d: int = self.candidates.shape[1]
-        self.feasible = _meets(self.candidates, self.bounds, self.constraints)
+        self.feasible: NDArray[Any] = _meets(self.candidates, self.bounds, self.constraints)
         self.rows: Rows = np.flatnonzero(self.feasible)
         if not len(self.rows):
             raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")

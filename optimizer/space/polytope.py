@@ -230,8 +230,10 @@ class Polytope:
         unit_map, unit_origin = np.zeros((len(free), self.k)), np.zeros(len(free))
         unit_map[independent, np.arange(self.k)] = 1.0
         unit_map[dependent], unit_origin[dependent] = M, offset
+        self.span: Array
         self.independent, self.span = free[independent], span[free[independent]]
         self.origin: Array
+        self.map: Array
         self.map, self.origin = np.zeros((self.d, self.k)), lower.copy()
         self.map[free] = unit_map * span[free, None]
         self.origin[free] += unit_origin * span[free]

@@ -95,6 +95,8 @@ class Study:
             if self.damage or contents is None:
                 contents, self.lost = salvage(connection)
         self.meta: dict[str, Any]
+        self.runs: list[dict[str, Any]]
+        self.worlds: dict[str, WorldRecord]
         self.meta, self.runs, self.worlds, self._rounds, self._recommendations = contents
         if "scenario" not in self.meta and not self.damage:
             raise UserError(
@@ -102,7 +104,7 @@ class Study:
                 "policyloop run and --resume"
             )
         try:
-            self.scenario = Scenario.model_validate(self.meta["scenario"])
+            self.scenario: Scenario = Scenario.model_validate(self.meta["scenario"])
             facts, _ = self.environment, self.limits
         except (ValueError, TypeError, KeyError) as error:
             raise UserError(

@@ -44,6 +44,7 @@ class Controls:
 
     def __init__(self, study: Study, found: Evidence) -> None:
         self.study: Study
+        self.found: Evidence
         self.study, self.found = study, found
         self.facts = study.environment
         self.members = members_of(study)

@@ -126,7 +126,7 @@ class FluABM(Environment):
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
     info_units: dict[str, str] = {"infected": "persons"}
-    outcome_range = (0.0, np.inf)  # counted persons: no noise is added to them
+    outcome_range: Any = (0.0, np.inf)  # counted persons: no noise is added to them
     policy_space: BoundedPolicySpace
 
     def __init__(
@@ -198,6 +198,8 @@ class FluABM(Environment):
             bounds=bounds,
         )
         ode: FluODE = the_ode(budget_weights=budget_weights)
+        self.groups: tuple[str, ...]
+        self.group_units: tuple[str, ...]
         self.groups, self.group_units = ode.groups, ode.group_units
         self.vaccinates: bool = ode.vaccinates
         self.r0: float = 0.0 if r0 == 0 else ode.r0
@@ -360,6 +362,9 @@ class FluABM(Environment):
         if not self.vaccinates and not (bounds.lb.min() > 0 and bounds.ub.max() <= 1):
             raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
         self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))
-        self.policies = TownPolicies.of(self._shares, ode.current_policy, self.packs, self.longest_closure)
+        self.policies: TownPolicies = TownPolicies.of(
+            self._shares, ode.current_policy, self.packs, self.longest_closure
+        )
+        self.current_policy: Array | None
         self.policy_space, self.current_policy = self.policies.space, self.policies.current
         self.current_policy_label: str = ode.current_policy_label

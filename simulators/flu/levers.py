@@ -90,8 +90,9 @@ class Levers:
     ) -> None:
         self.groups: tuple[str, ...]
         self.named: bool
+        self.products: tuple[Product, ...]
         self.groups, self.products, self.named = tuple(groups), tuple(products), named
-        self.targets = _targets(targets, self.groups)
+        self.targets: dict[str, list[int]] = _targets(targets, self.groups)
         self.plain: bool = targets is None and not named
         self.group_persons = persons
         entries = [
@@ -104,6 +105,8 @@ class Levers:
         self.product = np.array([p for p, _ in entries])
         self.target = np.array([t for _, t in entries])
         J, d = len(self.groups), len(entries)
+        self.coverage: Array
+        self.immunity: Array
         self.coverage, self.immunity = np.zeros((2, J, d))
         for i, (p, t) in enumerate(entries):
             held = list(self.targets.values())[t]
@@ -111,7 +114,7 @@ class Levers:
             self.immunity[held, i] = products[p].efficacy[held]
         self.persons: Array = persons @ self.coverage
         held_at_all = [j for held in self.targets.values() for j in held]
-        self.untouched = np.zeros(J) if today is None else np.array(today)
+        self.untouched: Array = np.zeros(J) if today is None else np.array(today)
         self.untouched[held_at_all] = 0.0
         self.untouched_immunity: Array = self.untouched * products[0].efficacy
 

@@ -227,6 +227,7 @@ class FluODE(Environment):
         )
         self.population: Array
         self.contacts: Array
+        self.groups: tuple[str, ...]
         self.groups, self.population, self.contacts = people.groups, people.persons, people.contacts
         self.group_persons: Array = self.population
         self.infectivity: Array
@@ -234,6 +235,7 @@ class FluODE(Environment):
         self.efficacy: Array
         self.coverage: Array | None
         self.efficacy, self.coverage = people.efficacy, people.coverage
+        self.risks: Mapping[str, Array | None]
         self.initial_infected, self.risks = people.initial_infected, people.risks
         self.days: float = number("days", days, above=0)
         if infectious_period is not None and not self.vaccinates and r0 is None:
@@ -243,10 +245,12 @@ class FluODE(Environment):
             )
         period = tables.INFECTIOUS_PERIOD if infectious_period is None else infectious_period
         self.infectious_period: float = number("infectious_period", period, above=0)
-        self.objective = Objective(outcome, outcome_weights, self.risks)
+        self.objective: Objective = Objective(outcome, outcome_weights, self.risks)
         self.hospital_stay: float = number("hospital_stay", hospital_stay, least=0.1)
         if self.objective.beds:
             vaccinates(intervention, outcome="peak beds")
+        self.objective_unit: str
+        self.expected_range: Any
         self.objective_unit, self.expected_range = self.objective.unit, self.objective.floor
         self.group_units: tuple[str, ...] = (self.objective_unit,) * len(self.groups)
         usual = self.objective.noise_variance(
@@ -267,7 +271,9 @@ class FluODE(Environment):
         )
         asked = Asked(budget, budget_weights, budget_doses, budget_cost, bounds)
         self.policies: Policies = Policies.of(asked, self.levers, people, self.vaccinates, pack)
+        self.share_space: BoundedPolicySpace
         self.share_space, self.packs = self.policies.shares, self.policies.packs
+        self.current_policy: Array | None
         self.policy_space, self.current_policy = self.policies.space, self.policies.current
         if self.current_policy is not None:
             self.current_policy_label: str = people.coverage_label
@@ -290,6 +296,7 @@ class FluODE(Environment):
         self.beta, self.r0, self.fit = spread.beta, spread.r0, spread.fit
         self.susceptibility, self.initial_infected = spread.susceptibility, spread.initial_infected
         self.n_steps: int
+        self.season_ode: SeasonODE
         self.season_ode, self.n_steps = spread.season, spread.season.n_steps
         self.findings = people.findings
         if self.vaccinates:

@@ -132,7 +132,7 @@ class Synthetic(Environment):
             "alpha": _range("alpha", ALPHA if alpha is None else alpha),
             "nu": _range("nu", NU if nu is None else nu),
         }
-        self.kernels = tuple(self._kernel(j, ranges) for j in range(J))
+        self.kernels: tuple[Kernel, ...] = tuple(self._kernel(j, ranges) for j in range(J))
         labels = ("x",) if d == 1 else tuple(f"x{i}" for i in range(1, d + 1))
         candidates = grid_points(self.shape)
         self.policy_space = FinitePolicySpace(labels, ("dimensionless",) * d, candidates=candidates)

@@ -151,11 +151,13 @@ class SensorNetwork(Environment):
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = as_sequence(seed)
         found, self.report = read_stations(data, **stations)
-        self.station_names = found.named_places()
-        self.left_out = self.report.left_out
+        self.station_names: list[list[Any]] = found.named_places()
+        self.left_out: Stations | None = self.report.left_out
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
-        self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
+        self.stations: Stations = (
+            found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
+        )
         N = len(self.stations)
         self.findings: tuple[str, ...] = tuple(filter(None, [outside(index, self.perceived, self.stations)]))
         self.points: Array = points_on_sphere(self.stations.lon, self.stations.lat)

@@ -168,7 +168,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         )
         # What is done about it.
         self.coverage: Array = given("coverage", coverage, default=0.0, least=0, most=1)
-        self.doses = whole_numbers(self.coverage * sizes)
+        self.doses: Integers = whole_numbers(self.coverage * sizes)
         self.efficacy: Array = given(
             "efficacy", efficacy, default=usual.efficacy if usual else tables.OWN_EFFICACY, least=0, most=1
         )
@@ -223,14 +223,14 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         passes = 1 - self.efficacy if self.leaky else np.zeros_like(self.efficacy)
         protected = unprotected * np.where(day >= self.vaccination_day, passes[:, None], 1.0)
         out_of_reach = np.zeros_like(unprotected[:, :1])
-        self.clock = HazardClock(np.concatenate((unprotected, protected, out_of_reach), axis=1))
+        self.clock: HazardClock = HazardClock(np.concatenate((unprotected, protected, out_of_reach), axis=1))
 
     def _start(self, immune: Mask | None, initial_infected: ArrayLike | None) -> None:
         """Bring about day 0: some are immune from before, some are infected."""
         population, J = self.population, len(self.population.groups)
         # What is due: who is exposed on which day; and how many are infected, become infectious and recover
         # on each day, of each group.
-        self.exposures = EventCalendar(self.days)
+        self.exposures: EventCalendar = EventCalendar(self.days)
         self.flows = np.zeros((3, self.days + 2, J), dtype=np.int64)
         if immune is not None:
             if np.shape(immune) != self.kind.shape or np.asarray(immune).dtype != bool:
@@ -239,7 +239,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             self.kind[immune] = self.out_of_reach
         already = np.bincount(population.group[self.recovery_day == BEFORE], minlength=J)
         facts = (population.groups, population.sizes.tolist(), already.tolist(), self.coverage.tolist())
-        self.groups = [AgeGroup(self, *group) for group in zip(*facts, strict=True)]
+        self.groups: list[AgeGroup] = [AgeGroup(self, *group) for group in zip(*facts, strict=True)]
         # Mesa 3.3 numbers agents by a table of the class Agent whose keys are the models. Left there, none
         # would ever be freed.
         getattr(mesa.Agent, "_ids", {}).pop(self, None)
