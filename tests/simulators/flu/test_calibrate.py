@@ -134,7 +134,7 @@ def weekly(tmp_path, counts, names, first=1):
     return str(path)
 
 
-@pytest.mark.parametrize("by_group", [True, False])
+@pytest.mark.parametrize("by_group", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_weekly_counts_of_a_known_r0_give_it_back(tmp_path, by_group):
     true = ode(3, columns=COLUMNS, r0=1.7, days=140, initial_infected=2 * 0.001 * country(3).persons)
     course = true.season_ode.course((0.4 * TODAY)[:, None], "C")
