@@ -289,7 +289,8 @@ def evaluate(
 
     What would my policy do? All are simulated on the same random numbers, so that small differences show.
     Printed are each group's mean with its 95 % interval, the paired differences to the first policy, and the
-    probability to be best.
+    probability to be best. The noise of every seed (of a season, say) is in the means: their intervals are of
+    the mean over seeds, and get narrower with more of them; a single season may lie further off.
 
     For example:
 
