@@ -61,17 +61,31 @@ def check(
     say(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
     for sentence in environment.findings:
         say(sentence)
-    cautions = misses(environment)
+    cautions = misses(environment) + compared_by_size(target, environment)
     for finding in (*findings, *cautions):
         say(f"- {finding}")
     if findings:
         say(f"{len(findings)} found")
         return SIMULATOR
     if cautions:
-        say("it is ready, but does not fit its data")
+        say(f"it is ready, with {len(cautions)} caution{'s' * (len(cautions) > 1)}")
         return 0
     say("nothing found: it is ready")
     return 0
+
+
+def compared_by_size(target: str, environment: Environment) -> list[str]:
+    """Where a scenario's objectives compare groups of different sizes by what all persons have."""
+    from scenarios.declaration.catalogue import load
+    from scenarios.declaration.rates import by_size
+
+    persons = environment.group_persons
+    if not target.endswith(".toml") or persons is None:
+        return []
+    scenario, units, groups = load(target), environment.group_units, environment.groups
+    texts = [scenario.objective, *scenario.objectives]
+    each = [by_size(text, units, np.asarray(persons).tolist(), groups) for text in texts]
+    return [line for line in each if line]
 
 
 def misses(environment: Environment) -> list[str]:
@@ -87,12 +101,13 @@ def misses(environment: Environment) -> list[str]:
         return []
     worst = far[np.argsort(-np.abs(shares[far]), kind="stable")][:MOST_MISSED]
     told = ", ".join(
-        f"{fit.labels[i]} {observed[i]:.3g} (fitted {expected[i]:.3g}, {100 * shares[i]:+.0f} %)" for i in worst
+        f"{fit.labels[i]} {observed[i]:.3g} (fitted {expected[i]:.3g}, {100 * shares[i]:+.0f} %)"
+        for i in worst
     )
     more = f", and {len(far) - len(worst)} more" if len(far) > len(worst) else ""
     return [
         f"calibrate: {len(far)} of {len(observed)} values observed are missed by more than {MISSED:.0%}: "
-        f"{told}{more}; check the data and the contacts, or try fit = \"susceptibility\" (attack rates)"
+        f'{told}{more}; check the data and the contacts, or try fit = "susceptibility" (attack rates)'
     ]
 
 

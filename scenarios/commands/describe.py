@@ -55,7 +55,9 @@ def _print(options: list[Option], title: str) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", show_lines=True)
     for column in ("name", "type", "default", "meaning"):
         table.add_column(column, ratio=None if column == "name" else 1 if column != "meaning" else 3)
-    first: dict[tuple[str, str], str] = {}  # who has a meaning first: documentation tells it of several together
+    first: dict[
+        tuple[str, str], str
+    ] = {}  # who has a meaning first: documentation tells it of several together
     for option in options:
         told = first.setdefault((option.kind, option.meaning), option.name)
         same = option.meaning and told != option.name

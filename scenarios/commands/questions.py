@@ -95,7 +95,8 @@ def what_if(
         str,
         typer.Option(
             metavar="NAME",
-            help="weighted-sum, worst-group, group-gap (largest minus smallest), cvar:0.5 (mean of the worst "
+            help="weighted-sum, worst-group, worst-rate (the worst per person of the group, where outcomes are "
+            "per person of all), group-gap (largest minus smallest), cvar:0.5 (mean of the worst "
             "half of the groups), count:0.05 (groups beyond it), or a function FILE.py:g.",
         ),
     ] = "",
@@ -146,7 +147,8 @@ def frontier(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="total (the study's objective), a group, worst-group, group-gap, cvar:0.5 or count:0.05.",
+            help="total (the study's objective), a group, worst-group, worst-rate (per person of the group), "
+            "group-gap, cvar:0.5 or count:0.05.",
             show_default="the study's own objectives, where it has several",
         ),
     ] = None,

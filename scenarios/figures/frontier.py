@@ -72,9 +72,7 @@ def _errors(axes: Axes, x: Values, y: Values) -> None:
     at = x[:, shown], y[:, shown]
     ends = {"xerr": np.abs(at[0][1:] - at[0][0]), "yerr": np.abs(at[1][1:] - at[1][0])}
     label = "95 % credible" if len(shown) == many else "95 % credible, of some"
-    axes.errorbar(
-        at[0][0], at[1][0], **ends, fmt="none", ecolor=_PALE, elinewidth=1.4, zorder=1, label=label
-    )
+    axes.errorbar(at[0][0], at[1][0], **ends, fmt="none", ecolor=_PALE, elinewidth=1.4, zorder=1, label=label)
     axes.set_xlim(*limits[0])
     axes.set_ylim(*limits[1])
     for values, (low, high), other, signs, across in (
@@ -91,7 +89,10 @@ def _around(values: Values) -> tuple[float, float]:
     """Ends of an axis: the means with room for their intervals, but no more than the means take themselves."""
     low, high = float(values[0].min()), float(values[0].max())
     span = (high - low) or 0.05 * abs(low) or 1.0
-    first, last = max(float(values[1].min()), low - _ROOM * span), min(float(values[2].max()), high + _ROOM * span)
+    first, last = (
+        max(float(values[1].min()), low - _ROOM * span),
+        min(float(values[2].max()), high + _ROOM * span),
+    )
     edge = 0.06 * (last - first)
     return first - edge, last + edge
 

@@ -187,6 +187,8 @@ def print_frontier(frontier: Frontier, console: Console) -> None:
         if one.knee:
             policy = ", ".join(f"{label} {shown(entry)}" for label, entry in one.policy.items())
             console.print(f"Knee, the most of all together: {policy}", style="dim")
+    for line in frontier.remarks:
+        console.print(line, style="dim")
 
 
 def evaluation_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -198,9 +198,7 @@ def _exactly(study: Study, exact: float | None, groups: Numbers | None) -> Value
     each = None
     if groups is not None and all(one is not None for one in groups):
         values = [float(one) for one in groups if one is not None]
-        each = {
-            name: Estimate(x, x, x) for name, x in zip(study.environment.groups, values, strict=True)
-        }
+        each = {name: Estimate(x, x, x) for name, x in zip(study.environment.groups, values, strict=True)}
     return Valued("exact", 0, Estimate(exact, exact, exact), each)
 
 
@@ -228,7 +226,10 @@ def _mean(
     objective, facts = _over(known), study.environment
     ranges = facts.outcome_range or [[None, None]] * len(facts.groups)
     each = [
-        _over([row[j] for row in outcomes], (-math.inf if low is None else low, math.inf if high is None else high))
+        _over(
+            [row[j] for row in outcomes],
+            (-math.inf if low is None else low, math.inf if high is None else high),
+        )
         for j, (low, high) in enumerate(ranges)
     ]
     groups = {name: one for name, one in zip(facts.groups, each, strict=True) if one is not None}

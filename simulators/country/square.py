@@ -90,7 +90,9 @@ def _refuse_totals(source: str, what: str, labels: list[str] | None) -> None:
     """Refuse a row or a column of sums, which is no group."""
     total = first_total(labels or ()) if len(labels or ()) > 2 else None
     if total is not None:
-        raise ValueError(f"{source}: its {what} {total!r} is the sum of the groups, and none itself; leave it out")
+        raise ValueError(
+            f"{source}: its {what} {total!r} is the sum of the groups, and none itself; leave it out"
+        )
 
 
 def _why_not_square(grid: Grid, columns: list[str] | None, rows: list[str] | None) -> str:

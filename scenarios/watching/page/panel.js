@@ -7,7 +7,7 @@ import { slider } from "./slider.js";
 const FACTORS = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
 const STEPS = 200;
 const REST = 250; // ms without a change before the frontier is asked for
-const NAMES = { "": "as in the study", "weighted-sum": "weighted sum", "worst-group": "the worst group", "group-gap": "the gap between groups" };
+const NAMES = { "": "as in the study", "weighted-sum": "weighted sum", "worst-group": "the worst group", "worst-rate": "the worst group, per person of it", "group-gap": "the gap between groups" };
 
 export class Panel {
   constructor(host) {
@@ -227,7 +227,7 @@ export class Panel {
     const knee = found.points.findIndex((one) => one.knee);
     this.trade.textContent = (points.length > 1
       ? `${points.length} policies that no other beats in both the total and the worst group; the knee is circled. `
-      : "One policy is best in both the total and the worst group. ") + worth;
+      : "One policy is best in both the total and the worst group. ") + [worth, ...(found.remarks ?? [])].join(" ");
     this.chart.draw({
       title: "Worst group against total", unit: found.units[1], x: `total, ${found.units[0]}`, height: 240,
       series: [{ label: "frontier", colour: "var(--c0)", dots: points, lines: [{ points, faint: true }] }],

@@ -227,4 +227,7 @@ def test_where_noise_is_all_there_is_cards_say_so(browser, levers):
     with page_of(browser, levers.path) as page:
         page.until_says("#state", "finished")
         said = page.text(".card")
-        assert "noise included: the luckiest of 12 rounds of its own choice" in said or "simulated again on" in said
+        assert (
+            "noise included: the luckiest of 12 rounds of its own choice" in said
+            or "simulated again on" in said
+        )

@@ -172,7 +172,10 @@ SEMICOLON = "where the decimal mark is a comma, part cells by semicolons, or wri
     ("contacts", "line"),
     [
         (TOTALS, "its column 'Total' is the sum of the groups, and none itself; leave it out"),
-        (CONTACTS + "Summe,1,2,3\n", "its row 'Summe' is the sum of the groups, and none itself; leave it out"),
+        (
+            CONTACTS + "Summe,1,2,3\n",
+            "its row 'Summe' is the sum of the groups, and none itself; leave it out",
+        ),
         (
             CONTACTS.replace("5-64,0.2,5,0.4\n", ""),
             "is not square: 2 rows and 3 columns of contacts; there is no row of '5-64'",
