@@ -90,7 +90,7 @@ def compared_by_size(target: str, environment: Environment) -> list[str]:
 
 def misses(environment: Environment) -> list[str]:
     """Which data a fitted simulator misses by more than `MISSED` of them, beyond what chance explains."""
-    fit = getattr(environment, "fit", None)
+    fit: Any = getattr(environment, "fit", None)
     observed, expected = (np.asarray(getattr(fit, name, ())) for name in ("observed", "expected"))
     if not len(observed) or observed.shape != expected.shape or not getattr(fit, "misfit", 0.0) > 1:
         return []

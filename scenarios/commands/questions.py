@@ -95,9 +95,9 @@ def what_if(
         str,
         typer.Option(
             metavar="NAME",
-            help="weighted-sum, worst-group, worst-rate (the worst per person of the group, where outcomes are "
-            "per person of all), group-gap (largest minus smallest), cvar:0.5 (mean of the worst "
-            "half of the groups), count:0.05 (groups beyond it), or a function FILE.py:g.",
+            help="weighted-sum, worst-group, worst-rate (the worst per person of the group, "
+            "where outcomes are per person of all), group-gap (largest minus smallest), cvar:0.5 (mean of "
+            "the worst half of the groups), count:0.05 (groups beyond it), or a function FILE.py:g.",
         ),
     ] = "",
     limits: LimitsAsked = None,

@@ -86,7 +86,7 @@ def _errors(axes: Axes, x: Values, y: Values) -> None:
 
 
 def _around(values: Values) -> tuple[float, float]:
-    """Ends of an axis: the means with room for their intervals, but no more than the means take themselves."""
+    """Ends of an axis: the means, and room for their intervals, but no more than the means take."""
     low, high = float(values[0].min()), float(values[0].max())
     span = (high - low) or 0.05 * abs(low) or 1.0
     first, last = (

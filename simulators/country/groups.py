@@ -200,8 +200,8 @@ def _total(names: list[str], persons: Array, where: list[int], source: str) -> i
                 return index
             if np.isfinite(rest):
                 raise ValueError(
-                    f"{source}: row {where[index]} ({name!r}): {persons[index]:,.0f} persons, where the other "
-                    f"rows have {rest:,.0f}; leave out a row of the total, or give the group another name"
+                    f"{source}: row {where[index]} ({name!r}): {persons[index]:,.0f} persons, where the "
+                    f"other rows have {rest:,.0f}; leave out a total, or give the group another name"
                 )
     return None
 

@@ -45,7 +45,7 @@ LARGEST = 2**28
 
 
 def unread(path: str | os.PathLike[str], error: OSError) -> str:
-    """Why a file cannot be read, on one line; where it is not there, with the file of its folder most alike."""
+    """Why a file cannot be read, on one line; of one that is not there, which of its folder is most alike."""
     hint, found = "", []
     if isinstance(error, FileNotFoundError):
         folder, name = os.path.split(os.fspath(path))

@@ -1,4 +1,4 @@
-"""A report tells what was simulated, and without noise, before what a model predicts; and says which it is."""
+"""A report tells what was simulated, and without noise, before what a model predicts, and says which."""
 
 from dataclasses import replace
 

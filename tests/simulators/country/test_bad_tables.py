@@ -182,7 +182,8 @@ SEMICOLON = "where the decimal mark is a comma, part cells by semicolons, or wri
         ),
         (
             ",0-4,5-64,65+\n0-4,1,0,2,0,0,4\n5-64,0,2,5,0,0,4\n65+,0,2,2,0,1,0\n",
-            f"is not square: 4 rows and 6 columns of contacts; rows have more cells than the header: {SEMICOLON}",
+            "is not square: 4 rows and 6 columns of contacts; rows have more cells than the header: "
+            f"{SEMICOLON}",
         ),
     ],
 )
@@ -196,7 +197,9 @@ def test_decimal_commas_between_commas_are_no_numbers(refused):
 
 
 def test_a_total_that_is_none_is_refused_and_one_that_is_one_left_out(refused, tmp_path):
-    line = "groups.csv: row 5 ('Insgesamt'): 2,300 persons, where the other rows have 1,300; leave out"
+    line = (
+        "groups.csv: row 5 ('Insgesamt'): 2,300 persons, where the other rows have 1,300; leave out a total"
+    )
     assert refused(f"{GROUPS}Insgesamt,2300\n").startswith(line)
     (tmp_path / "g.csv").write_text(f"{GROUPS}Overall,1300\n")
     country = read_country(tmp_path / "g.csv", tmp_path / "contacts.csv")
