@@ -14,6 +14,7 @@ from optimizer.agents.gp_agent import GPAgent
 from optimizer.arrays import Policies
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
+from scenarios.declaration.rates import by_size
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
@@ -247,17 +248,19 @@ def too_good(study: Study, question: Question, found: Evidence, answer: Answer) 
     if optimum is None or sign * (answer.best.objective.mean - optimum.value) <= 1e-9 * abs(optimum.value):
         return []
     value = f"{optimum.value:.4g} {answer.unit}".rstrip()
-    return [f"The true optimum, which the study knows, is {value}: no policy is as good as is predicted here."]
+    return [
+        f"The true optimum, which the study knows, is {value}: no policy is as good as is predicted here."
+    ]
 
 
 def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
     """What has to be known to use an answer."""
     lines = []
-    best, asked = answer.best, question.probability
+    best, sure = answer.best, question.probability
     if not answer.kept:
         values = ", ".join(f"{one.mean:.3g} where {one.limit} is asked" for one in best.limits)
         lines.append(
-            f"No policy is known to keep the limits with probability {asked:g}: the nearest by its "
+            f"No policy is known to keep the limits with probability {sure:g}: the nearest by its "
             f"prediction, {', '.join(f'{label} {shown(entry)}' for label, entry in best.policy.items())}, "
             f"does with {best.probability:.3g} (predicted: {values})."
         )
@@ -280,9 +283,14 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
         share = f" ({100 * gain / scale:.0f} %)" if gain <= scale else ""
         lines.append(
             f"More rounds would pay: the best next simulation is expected to improve the objective by "
-            f"{gain:.2g} {answer.unit}".rstrip() + f"{share}."
+            f"{gain:.2g} {answer.unit}".rstrip()
+            + f"{share}."
         )
     lines += too_good(study, question, found, answer)
+    facts = study.environment
+    asked = question.objective or ("" if question.weights else study.scenario.objective)
+    if told := by_size(asked, facts.group_units, facts.persons, facts.groups):
+        lines.append(told)
     silent = [
         name
         for name, known in zip(study.environment.groups, np.isfinite(found.outcomes).sum(axis=0), strict=True)

@@ -55,7 +55,9 @@ def by_group(
     apart = today is not None and today.groups is not None and today.point != chosen.point
     then = today.groups if apart and today is not None else None
     name = todays_name(known, words)
-    blocks.append(Paragraph(_source(chosen.best, None if then is None or today is None else today.best, name, words)))
+    blocks.append(
+        Paragraph(_source(chosen.best, None if then is None or today is None else today.best, name, words))
+    )
     if today is not None and known.study.environment.current_policy is None:
         blocks.append(Paragraph(say("groups.no_practice"), "note"))
     drawn = _figure(known, then, chosen.groups, name, words)
@@ -74,7 +76,11 @@ def _source(chosen: Valued, today: Valued | None, name: str, words: Language) ->
     told = {"kind": kind_of(chosen, words)}
     key = "groups.source_alone"
     if today is not None:
-        key = "groups.source_same" if today == chosen or told["kind"] == kind_of(today, words) else "groups.source"
+        key = (
+            "groups.source_same"
+            if today == chosen or told["kind"] == kind_of(today, words)
+            else "groups.source"
+        )
         told |= {"today": name, "today_kind": kind_of(today, words)}
     text = words.say(key, **told)
     if {"exact"} != {one.kind for one in (chosen, today) if one is not None}:
@@ -96,6 +102,8 @@ def _figure(
         series = [name, words.say("groups.recommended")]
         key = "groups.alone" if then is None else "groups.figure"
         text = words.say(key, today=name, unit=unit or words.say("groups.outcome"))
+        if any(one.low < one.high for values in (before, after) if values for one in values.values()):
+            text += words.say("groups.thin_lines")
         told = "; ".join(
             f"{g}: "
             + (f"{words.number(before[g].mean)} → " if before is not None else "")

@@ -88,7 +88,11 @@ class Known:
         """The world that the report is about: "all" trials', or that of a trial where each has its own."""
         if not self.study.scenario.environment.new_world_each_trial:
             return ALL_TRIALS
-        return str(1 if self.advice is None else self.advice.trial) if self.believed is None else self.believed.found.world
+        return (
+            str(1 if self.advice is None else self.advice.trial)
+            if self.believed is None
+            else self.believed.found.world
+        )
 
     @property
     def sign(self) -> float:

@@ -1,4 +1,4 @@
-"""A report tells what was simulated, and without noise, before what a model predicts; and says which it is."""
+"""A report tells what was simulated, and without noise, before what a model predicts, and says which."""
 
 from dataclasses import replace
 
@@ -77,9 +77,7 @@ def page_of(study, folder):
 def test_what_is_recommended_is_worth_its_mean_on_held_out_seeds(noisy):
     known = gathered(Study(noisy.path))
     (advice,) = [
-        one
-        for one in noisy.recommendations()
-        if (one.agent, one.trial) == ("d-ei", known.advice.trial)
+        one for one in noisy.recommendations() if (one.agent, one.trial) == ("d-ei", known.advice.trial)
     ]
     assert (known.chosen.best.kind, known.chosen.best.steps) == ("again", 6)
     one = known.chosen.objective
@@ -93,10 +91,7 @@ def test_todays_practice_is_the_mean_of_all_its_held_out_seeds(noisy, tmp_path):
     """Every trial has seeds of its own: three times six."""
     known = gathered(Study(noisy.path))
     values = [
-        value
-        for one in noisy.recommendations()
-        if one.agent == "current"
-        for value in one.held_out.objective
+        value for one in noisy.recommendations() if one.agent == "current" for value in one.held_out.objective
     ]
     assert len(values) == 18
     assert (known.today.best.kind, known.today.best.steps) == ("again", 18)
@@ -126,9 +121,7 @@ def test_without_held_out_seeds_todays_practice_is_the_mean_of_the_rounds_that_s
 def test_what_is_known_without_noise_leads_and_the_prediction_stands_behind(exact, tmp_path):
     environment, say = simulators.make("flu-ode", days=200), Language()
     known = gathered(Study(exact.path))
-    now, then = (
-        float(environment.expected([one.point.policy]).sum()) for one in (known.chosen, known.today)
-    )
+    now, then = (float(environment.expected([one.point.policy]).sum()) for one in (known.chosen, known.today))
     said = page_of(exact, tmp_path).text
     assert f"Its objective is {say.number(now)} sick days per person: the simulator's own value" in said
     assert f"it is {say.number(then)} sick days per person (without noise)" in said
@@ -139,9 +132,7 @@ def test_what_is_known_without_noise_leads_and_the_prediction_stands_behind(exac
 
 def test_groups_are_without_noise_where_they_are_known_so_and_their_prediction_has_a_column(exact, tmp_path):
     environment, say, known = simulators.make("flu-ode", days=200), Language(), gathered(Study(exact.path))
-    now, then = (
-        environment.expected([one.point.policy])[0] for one in (known.chosen, known.today)
-    )
+    now, then = (environment.expected([one.point.policy])[0] for one in (known.chosen, known.today))
     head, rows = page_of(exact, tmp_path).table("Group", "Difference")
     foretold = head.index("Recommended, as predicted")
     for j, group in enumerate(environment.groups):
@@ -181,7 +172,9 @@ def test_how_sure_it_is_to_be_better_is_that_of_a_normal_difference():
     assert surely(worth(1.0, np.nan), worth(2.0, 0.0), 1.0) is None
 
 
-@pytest.mark.parametrize(("before", "after", "share"), [(0.1, 0.363, None), (0.1, 0.15, 0.5), (2.0, 0.5, -0.75)])
+@pytest.mark.parametrize(
+    ("before", "after", "share"), [(0.1, 0.363, None), (0.1, 0.15, 0.5), (2.0, 0.5, -0.75)]
+)
 def test_a_change_of_more_than_all_there_is_is_no_percentage(before, after, share):
     assert change(before, after) == (None if share is None else pytest.approx(share))
 
