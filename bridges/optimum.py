@@ -17,7 +17,7 @@ from optimizer.space.search_space import SearchSpace
 from simulators.contract.environment import Environment
 from simulators.contract.process_state import kept_process_state, seeded_globals
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 POINTS, STARTS = 4096, 12
 """Random policies evaluated, and the best of them refined, in a bounded policy space."""

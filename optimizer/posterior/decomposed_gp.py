@@ -95,7 +95,7 @@ class DecomposedGP:
         variances = as_variances(noise_variances, (J,))
         self.composition = composition
         self.embed = embed
-        self.prior_means = spread_means(prior_means, J)
+        self.prior_means: tuple[PriorMean, ...] = spread_means(prior_means, J)
         self.groups: list[GaussianProcess | ProcessMixture] = [
             GaussianProcess(k, v, kept=each)
             for k, v, each in zip(kernels, variances, kept or [None] * J, strict=True)

@@ -72,7 +72,7 @@ class ProcessMixture:
         weights: ArrayLike,
         kept: KeptNoise | None = None,
     ) -> None:
-        self.kernels = list(kernels)
+        self.kernels: list[Kernel] = list(kernels)
         S = len(self.kernels)
         constant = [constant_variance(kernel) for kernel in self.kernels]
         # k_s(x, x) (S,) where it is the same everywhere: asking S kernels costs more than a small prediction.

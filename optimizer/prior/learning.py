@@ -35,7 +35,7 @@ def learn_prior(
     X: ArrayLike,
     Y: ArrayLike,
     *,
-    graph: "nx.Graph | None" = None,
+    graph: "nx.Graph[Any] | None" = None,
     time: bool = False,
     noise_variances: ArrayLike | None = None,
     restarts: int = 2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 class Table(BaseModel):
     """A table of a scenario file: strict types, no unknown keys, never changed."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class NotStorable(ValueError):
@@ -20,6 +20,8 @@ class NotStorable(ValueError):
 
     def __init__(self, key: str, value: object) -> None:
         super().__init__("text, a finite number, true, false, a list or a table")
+        self.key: str
+        self.value: object
         self.key, self.value = key, value
 
 

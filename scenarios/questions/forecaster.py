@@ -64,8 +64,8 @@ class Forecaster:
             noise_variances=environment.noise_variances,
             restarts=0,
         )
-        self.noise = prior.noise_variances
-        self.groups = [
+        self.noise: Array = prior.noise_variances
+        self.groups: list[GaussianProcess] = [
             GaussianProcess(kernel, float(noise), mean)
             for kernel, noise, mean in zip(prior.kernels, prior.noise_variances, prior.means, strict=True)
         ]

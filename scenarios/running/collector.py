@@ -70,7 +70,7 @@ class Collector:
         self._closing = False
         self.error: BaseException | None = None
         self.stopping = False
-        self.key = os.urandom(32)
+        self.key: bytes = os.urandom(32)
         self._listener: Listener | None = None
         if host is not None:
             _allow_connections()

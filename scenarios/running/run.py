@@ -37,7 +37,7 @@ from scenarios.trial.world import World, Worlds, world_key
 GIVE_UP = 3
 """Deaths of workers, without a stored round in between, after which a run ends."""
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 
 def run(

@@ -161,7 +161,7 @@ class Store:
             connect(path, write=False).close()  # a foreign file is never replaced, not even with force
         self._lock = WriterLock(path)
         try:
-            self.created = not started or (force and not resume)
+            self.created: bool = not started or (force and not resume)
             self.paid = not self.created
             if self.created:
                 self._remove_files()

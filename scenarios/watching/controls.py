@@ -43,13 +43,15 @@ class Controls:
     """
 
     def __init__(self, study: Study, found: Evidence) -> None:
+        self.study: Study
+        self.found: Evidence
         self.study, self.found = study, found
         self.facts = study.environment
         self.members = members_of(study)
-        self.groups = list(self.facts.groups) if self.members is None else self.members.groups
-        self.objectives = self._objectives()
-        self.weighted = self.facts.composition is not None
-        self.more = (self.facts.group_sense or self.facts.sense) == "maximize"
+        self.groups: list[str] = list(self.facts.groups) if self.members is None else self.members.groups
+        self.objectives: list[str] = self._objectives()
+        self.weighted: bool = self.facts.composition is not None
+        self.more: bool = (self.facts.group_sense or self.facts.sense) == "maximize"
 
     def _objectives(self) -> list[str]:
         """Those that the study can be asked for: "" is its own."""

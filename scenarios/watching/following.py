@@ -81,7 +81,7 @@ class Follower:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._lock = threading.Lock()
         self._generation = 0
         self._problem = ""
@@ -90,7 +90,7 @@ class Follower:
     def _begin(self) -> None:
         """Read the study whole."""
         self._state = self._files()
-        self.study = Study(self.path)
+        self.study: Study = Study(self.path)
         self.rounds: list[StoredRound] = self.study.rounds()
         self.advice = self.study.recommendations()
         self._keys = {(one.trial, one.agent, one.round) for one in self.rounds}

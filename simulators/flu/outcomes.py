@@ -122,7 +122,7 @@ class Objective:
     """
 
     def __init__(self, outcome: Any, weights: Any, risks: Mapping[str, Array | None]) -> None:
-        self.risks = {name: risk for name, risk in risks.items() if risk is not None}
+        self.risks: dict[str, Array] = {name: risk for name, risk in risks.items() if risk is not None}
         choice("outcome", outcome, tuple(UNITS))
         if weights is None:
             factor, self.unit = UNITS[outcome]

@@ -88,7 +88,7 @@ class Population:
     def __deepcopy__(self, memo: object) -> Population:
         return self  # nothing changes it, and it may be large: copies of an environment share its town
 
-    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
+    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph[Any]:
         """The graph of the network, whose nodes have `age` and `household` besides."""
         graph = self.network.to_networkx(largest)
         for person, age, household in zip(graph, self.age.tolist(), self.household.tolist(), strict=True):

@@ -255,6 +255,7 @@ def calibration_problem(seed):
     return said.low <= truth[said.policy] <= said.high, np.abs(truth - mean) <= 1.959964 * deviation
 
 
+@pytest.mark.slow
 def test_intervals_contain_the_truth_as_often_as_they_say(monkeypatch):
     problems = [calibration_problem(seed) for seed in range(40)]
     assert np.mean([recommended for recommended, _ in problems]) >= 0.875
@@ -289,6 +290,7 @@ def hartmann(X):
     return ALPHA * np.exp(-(SLOPES * (X[:, None] - HILLS) ** 2).sum(axis=2))
 
 
+@pytest.mark.slow
 def test_what_is_recommended_is_hardly_worse_than_the_best_policy_tried():
     """In six dimensions, after 32 rounds: kernels that lag behind the data recommended -0.10 there."""
     for seed in (0, 1):

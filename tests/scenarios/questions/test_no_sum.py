@@ -118,6 +118,7 @@ def test_a_group_of_all_members_is_that_of_each():
         reweighing(["old*3", "r0=1.3: old*2"], groups)
 
 
+@pytest.mark.slow
 def test_a_scenario_s_limits_and_weights_hold_for_every_member(study):
     tail = '[[limits]]\ngroup = "70+"\nat_most = 0.9\n[ensemble]\nr0 = [1.3, 1.5]\n'
     head = 'weights = { "70+" = 5.0 }'

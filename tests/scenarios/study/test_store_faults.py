@@ -136,6 +136,7 @@ def test_a_full_disk_ends_the_run_in_words_and_keeps_what_was_stored(jobs, fault
     assert_same(run(load(path, LONG), out=tmp_path / "s.sqlite", resume=True), whole)
 
 
+@pytest.mark.slow
 def test_a_file_size_quota_ends_the_run_in_words_and_keeps_what_was_stored(faulty, tmp_path):
     path, out = faulty(trials=2), tmp_path / "s.sqlite"
     code = (
