@@ -20,7 +20,7 @@ from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.json_records import read_records, scalar
 from simulators.stations.station_set import Stations
 
-UNITS = {"temperature": "degC", "dew_point": "degC", "wind": "kt"}
+UNITS = {"temperature": "degC", "dew_point": "degC", "wind": "kt", "elevation": "m"}
 
 
 def is_aviation_weather(records: list[Any]) -> bool:
@@ -80,4 +80,5 @@ def _cells(record: dict[str, Any]) -> dict[str, Any]:
         "temperature": scalar(report, "temp"),
         "dew_point": scalar(report, "dewp"),
         "wind": scalar(report, "wspd"),
+        "elevation": scalar(report, "elev"),
     }

@@ -25,7 +25,13 @@ from simulators.stations.json_records import JSON_LINE, scalar
 from simulators.stations.station_set import Stations
 
 READINGS = {"temperature": "temp", "dew_point": "dwpt", "humidity": "rhum", "wind": "wspd"}
-UNITS = {"temperature": "degC", "dew_point": "degC", "humidity": "percent", "wind": "km/h"}
+UNITS = {
+    "temperature": "degC",
+    "dew_point": "degC",
+    "humidity": "percent",
+    "wind": "km/h",
+    "elevation": "m",
+}
 
 
 def is_meteostat(first: Any) -> bool:
@@ -83,7 +89,7 @@ def read_meteostat(
             lost.append(True)
     if not any(not bad for bad in lost):
         raise ValueError(f"{source}: row 1: there are no readings (stations/hourly)")
-    columns = ["id", "name", "country", "lon", "lat", "time", *READINGS]
+    columns = ["id", "name", "country", "lon", "lat", "elevation", "time", *READINGS]
     cells = pd.DataFrame(found, columns=columns, dtype=object)
     journal = Journal(np.array(rows, dtype=np.int64))
     journal.note("dropped", np.array(lost), "line is no answer of Meteostat")
@@ -108,4 +114,5 @@ def _described(data: dict[str, Any]) -> dict[str, Any]:
         "country": scalar(data, "country"),
         "lon": scalar(data, "location", "longitude"),
         "lat": scalar(data, "location", "latitude"),
+        "elevation": scalar(data, "location", "elevation"),
     }
