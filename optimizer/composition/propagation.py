@@ -277,13 +277,18 @@ def credible_interval(
     variances: Array,
     policies: Policies,
     ranges: Array | None = None,
+    correlation: Array | None = None,
 ) -> tuple[float, float, float]:
     """Mean, low and high of the objective at one policy, in its own sign, by any propagation.
 
     All three are of the same samples, many more than a search uses: their mean, and quantiles. Samples of a
-    group outside its range (J, 2), if there is one, are taken to the end of it.
+    group outside its range (J, 2), if there is one, are taken to the end of it. Groups are independent, or
+    have a posterior `correlation` (J, J).
     """
-    outcomes = Sampled(composition.groups, samples=INTERVAL_SAMPLES).outcomes(means, variances)
+    sampled = Sampled(composition.groups, samples=INTERVAL_SAMPLES)
+    if correlation is not None:
+        sampled.z = sampled.z @ np.linalg.cholesky(correlation).T
+    outcomes = sampled.outcomes(means, variances)
     if ranges is not None:
         outcomes = np.clip(outcomes, ranges[:, 0], ranges[:, 1])
     values = composition.unsigned(outcomes, policies)[:, 0]

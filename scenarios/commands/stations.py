@@ -95,7 +95,8 @@ def stations(
     if fetch is not None:
         _fetch(fetch, file, force, quiet)
     try:
-        found, report = read_stations(file, **given)
+        with _stage(f"reading {file or 'the snapshot'}", quiet):
+            found, report = read_stations(file, **given)
     except (ValueError, TypeError) as error:
         raise UserError(on_one_line(error)) from error
     choice = _choice(found, folds, learn_noise, jobs, quiet) if kernels else None

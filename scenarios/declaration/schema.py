@@ -16,10 +16,10 @@ from simulators.contract.targets import is_target
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False, description="a finite number")]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
 SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
-FAMILIES = ("rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion")
+FAMILIES = ("rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion", "climate")
 FAMILY = (
-    'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph), or '
-    "FILE.py:function (a kernel of length scales and bounds)"
+    'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph), "climate" (of a world '
+    "that lives), or FILE.py:function (a kernel of length scales and bounds)"
 )
 SOURCE = (
     'one of "samples", "environment" (the kernels that a drawn world names), "rounds" (each trial\'s own)'
@@ -69,7 +69,7 @@ class PriorSpec(Table):
         environment names; or each trial's own rounds.
     family : str, default "rbf"
         Kernel family, where kernels are learned. "diffusion" needs an environment with a graph, whose option
-        `features` it sets to "graph". FILE.py:function names one of your own: from length scales (p,) and
+        `features` it sets to "graph"; "climate" a world that lives. FILE.py:function names one of your own: from length scales (p,) and
         their bounds it makes a kernel.
     samples : int, default 1000
         Samples outside the trials from which kernels are learned, then frozen; 0: each trial
@@ -260,8 +260,9 @@ class Scenario(Table):
     stop_at_failure : bool, default False
         End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
     objective : str, default ""
-        In place of the environment's: "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
-        FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
+        In place of the environment's: "worst-group", "worst-rate", "group-gap", "cvar:LEVEL",
+        "count:THRESHOLD", or FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values
+        (...,).
     objectives : list of str, default []
         Two or three, in place of one: "total" (the environment's objective), a group, or one of those above
         but code. Agents explore the frontier between them.

@@ -14,6 +14,7 @@ from optimizer.agents.gp_agent import GPAgent
 from optimizer.arrays import Policies
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
+from scenarios.declaration.rates import by_size
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
@@ -255,11 +256,11 @@ def too_good(study: Study, question: Question, found: Evidence, answer: Answer) 
 def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
     """What has to be known to use an answer."""
     lines = []
-    best, asked = answer.best, question.probability
+    best, sure = answer.best, question.probability
     if not answer.kept:
         values = ", ".join(f"{one.mean:.3g} where {one.limit} is asked" for one in best.limits)
         lines.append(
-            f"No policy is known to keep the limits with probability {asked:g}: the nearest by its "
+            f"No policy is known to keep the limits with probability {sure:g}: the nearest by its "
             f"prediction, {', '.join(f'{label} {shown(entry)}' for label, entry in best.policy.items())}, "
             f"does with {best.probability:.3g} (predicted: {values})."
         )
@@ -286,6 +287,10 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
             + f"{share}."
         )
     lines += too_good(study, question, found, answer)
+    facts = study.environment
+    asked = question.objective or ("" if question.weights else study.scenario.objective)
+    if told := by_size(asked, facts.group_units, facts.persons, facts.groups):
+        lines.append(told)
     silent = [
         name
         for name, known in zip(study.environment.groups, np.isfinite(found.outcomes).sum(axis=0), strict=True)

@@ -18,6 +18,7 @@ from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
 from scenarios.study.evidence import refuse_living
 from scenarios.study.facts import Facts
+from scenarios.study.members import members_of
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
 from scenarios.trial.building import build_environment
@@ -62,7 +63,9 @@ def framed(study: Study, question: Question) -> Framed:
     named = question.objective or (_own_objective(study) if not question.weights else "")
     # An objective that counts groups is made small, whatever is to be done with the groups' outcomes.
     sense = facts.group_sense or facts.sense
-    other = objective(named, sense, facts.group_units, facts.groups)
+    members = members_of(study)
+    worlds = 1 if members is None else len(members.names)
+    other = objective(named, sense, facts.group_units, facts.groups, facts.persons, worlds)
     if question.weights and other is not None:
         raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
     asked = reweighing(question.weights, facts.groups) if question.weights else other

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.scalarised import Scale, chebyshev, nondominated, signed
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from scenarios.declaration.asked import TOTAL, group_named
+from scenarios.declaration.rates import by_size
 from scenarios.errors import UserError
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed, framed, of_study
@@ -83,6 +84,8 @@ class Frontier:
     question : str
     world : str
     objectives, units, senses : list of str
+    remarks : list of str
+        What has to be known besides.
     points : list of FrontierPoint
         Those on the frontier, ordered by the first objective, then the policies simulated that are not.
     """
@@ -93,6 +96,7 @@ class Frontier:
     units: list[str]
     senses: list[str]
     points: list[FrontierPoint]
+    remarks: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -116,7 +120,8 @@ def frontier(
     ----------
     study : Study or path
     between : sequence of str
-        Two or three of: "total" (the study's objective), a group, "worst-group", "group-gap", "cvar:LEVEL",
+        Two or three of: "total" (the study's objective), a group, "worst-group", "worst-rate" (per person of
+        the group, where outcomes are per person of all), "group-gap", "cvar:LEVEL",
         "count:THRESHOLD". Empty: the objectives of the study's scenario, where it has several.
     question : Question, optional
         Limits, a budget and fixed levers, which all policies keep, and weights of the total.
@@ -175,6 +180,7 @@ def traced(
     all_tried: bool = True,
 ) -> Frontier:
     """The frontier as an agent that knows the evidence sees it, with or without all others tried."""
+    facts = study.environment
     compositions = [bridges.composition(bound.environment) for bound in bounds]
     search = agent.search()
     if search.limits is not None:
@@ -239,6 +245,7 @@ def traced(
         [bound.environment.objective_unit for bound in bounds],
         [bound.environment.sense for bound in bounds],
         made,
+        [line for name in between if (line := by_size(name, facts.group_units, facts.persons, facts.groups))],
     )
 
 

@@ -36,7 +36,8 @@ class Question:
     weights : sequence of str
         `GROUP*2` multiplies today's weight, `GROUP=2` sets it.
     objective : str
-        "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or FILE.py:g, a function
+        "weighted-sum", "worst-group", "worst-rate", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
+        FILE.py:g, a function
         from outcomes (..., J) and policies (..., d) to values (...,). "": the study's.
     limits : sequence of str
         Such as `70+ <= 0.02`, `0-4 + 5-19 <= 0.3`, `every <= 0.05` (each group), `total <= 0.4`, or

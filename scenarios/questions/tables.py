@@ -126,7 +126,8 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     limited = any(one.probability_limits < 1 for one in ranked)
     where = f" in {len(evaluation.worlds)} worlds" if evaluation.worlds else ""
     table = Table(
-        title=f"Simulated on {evaluation.seeds} seeds{where}, best first; means, 95 % intervals over seeds",
+        title=f"Simulated on {evaluation.seeds} seeds{where}, best first; means over seeds with their noise, "
+        "95 % intervals\nof the means: the more seeds, the narrower; a single simulation may lie further off",
         title_justify="left",
         title_style="bold",
     )
@@ -186,6 +187,8 @@ def print_frontier(frontier: Frontier, console: Console) -> None:
         if one.knee:
             policy = ", ".join(f"{label} {shown(entry)}" for label, entry in one.policy.items())
             console.print(f"Knee, the most of all together: {policy}", style="dim")
+    for line in frontier.remarks:
+        console.print(line, style="dim")
 
 
 def evaluation_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

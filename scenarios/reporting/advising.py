@@ -14,7 +14,7 @@ from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed, noisy
 from scenarios.reporting.persons import in_persons
 from scenarios.results.limits import known_limits
-from scenarios.results.statistics import complete_advice, typical_advice
+from scenarios.results.statistics import complete_advice, simulated_again, typical_advice
 from scenarios.study.records import ALL_TRIALS
 
 ALMOST = 0.999
@@ -318,9 +318,10 @@ def _too_good(known: Known, words: Language) -> str:
     for label in known.comparison:
         one = typical_advice(known.study, label)
         best = None if one is None else known.study.optimum(one.trial)
-        if one is not None and best is not None and one.mean is not None:
-            if known.sign * (one.mean - best.value) > NOTHING * abs(best.value):
-                found.append(label)
+        if one is None or best is None or one.mean is None:
+            continue
+        if known.sign * (one.mean - best.value) > NOTHING * abs(best.value):
+            found.append(label)
     return words.say("advice.too_good", agents=words.listed(found)) if found else ""
 
 
@@ -358,10 +359,9 @@ def _agents(known: Known, words: Language) -> Table:
             continue
         whole = complete_advice(study, label)
         one = next(advice for advice in whole if advice.trial == said["trial"])
-        values = [
-            value for advice in whole if (value := advice.expected if exact else advice.mean) is not None
-        ]
-        again = row["simulated_again"]
+        again, means = row["simulated_again"], simulated_again(study, label)
+        found = [one.expected if exact else means.get(one.trial, one.mean) for one in whole]
+        values = [value for value in found if value is not None]
         if label == known.leader:
             strong.append(len(rows))
         rows.append(

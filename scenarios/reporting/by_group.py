@@ -102,6 +102,8 @@ def _figure(
         series = [name, words.say("groups.recommended")]
         key = "groups.alone" if then is None else "groups.figure"
         text = words.say(key, today=name, unit=unit or words.say("groups.outcome"))
+        if any(one.low < one.high for values in (before, after) if values for one in values.values()):
+            text += words.say("groups.thin_lines")
         told = "; ".join(
             f"{g}: "
             + (f"{words.number(before[g].mean)} → " if before is not None else "")

@@ -67,10 +67,11 @@ def _contradicted(known: Known, words: Language) -> list[str]:
         asked.append((todays_name(known, words), known.today))
     for name, one in asked:
         predicted = None if one is None or one.predicted is None else one.predicted.objective
-        if one is not None and one.exact is not None and predicted is not None:
-            if predicted.low > one.exact or one.exact > predicted.high:
-                values = {"exact": words.number(one.exact, 4), "estimate": words.estimate(predicted)}
-                found.append(words.say("doubts.contradicted", policy=name, **values))
+        if one is None or one.exact is None or predicted is None:
+            continue
+        if predicted.low > one.exact or one.exact > predicted.high:
+            values = {"exact": words.number(one.exact, 4), "estimate": words.estimate(predicted)}
+            found.append(words.say("doubts.contradicted", policy=name, **values))
     return found
 
 

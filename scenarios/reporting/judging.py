@@ -20,8 +20,8 @@ from scenarios.study.records import NOTHING, Advice, Numbers, StoredRound
 from scenarios.study.study import Study
 
 Kind = Literal["exact", "again", "simulated", "predicted", "observed"]
-"""Without noise; on seeds that no agent has seen; the mean of its rounds; by a model; fewer rounds than give an
-interval."""
+"""Without noise; on seeds that no agent has seen; the mean of its rounds; by a model; the mean of too few
+rounds for an interval."""
 
 
 class Point(NamedTuple):
@@ -181,13 +181,15 @@ def _noise_free(
     study: Study, same: Sequence[StoredRound], advised: Sequence[Advice], advice: Advice | None
 ) -> tuple[float | None, Numbers | None]:
     """The noise-free objective and outcomes of a policy; in a living world those of its last moment."""
-    own = [] if advice is None else [advice]
-    if study.environment.lives:
-        same, advised = [], []
-    for one in (*own, *same, *advised):
-        if one.expected is not None:
-            outcomes = one.expected_outcomes
-            return one.expected, None if outcomes is None else [*outcomes]
+    known: list[tuple[float | None, Sequence[float | None] | None]] = []
+    if advice is not None:
+        known.append((advice.expected, advice.expected_outcomes))
+    if not study.environment.lives:
+        known += [(one.expected, one.expected_outcomes) for one in same]
+        known += [(one.expected, one.expected_outcomes) for one in advised]
+    for exact, outcomes in known:
+        if exact is not None:
+            return exact, None if outcomes is None else [*outcomes]
     return None, None
 
 
@@ -220,7 +222,7 @@ def _simulated(study: Study, same: Sequence[StoredRound], fewest: int = FEWEST) 
 def _mean(
     study: Study, kind: Kind, values: Numbers, outcomes: Sequence[Numbers], fewest: int
 ) -> Valued | None:
-    known = [one for one in values if one is not None]
+    known: Numbers = [one for one in values if one is not None]
     if len(known) < fewest:
         return None
     objective, facts = _over(known), study.environment

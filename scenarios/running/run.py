@@ -104,8 +104,10 @@ def run(
     with watched():
         worlds = Worlds(scenario)
         try:
-            refuse_mistakes(worlds.of(1))
-            for sentence in worlds.of(1).environment.findings:
+            with progress.stage(_making(scenario)):
+                first = worlds.of(1)
+            refuse_mistakes(first)
+            for sentence in first.environment.findings:
                 progress.note(sentence)
             with workforce(backend, scheduler, jobs) as found:
                 # A model may have changed the working folder when it was imported, and count on it.
@@ -117,6 +119,12 @@ def run(
         finally:
             os.chdir(folder)
     return Study(path)
+
+
+def _making(scenario: Scenario) -> str:
+    """What is done before the first world is there, in words: files of data may be large."""
+    data = scenario.environment.options.get("data")
+    return f"reading {data}" if isinstance(data, str) else f"making {scenario.environment.name}"
 
 
 @dataclass

@@ -15,7 +15,7 @@ from scenarios.study.evidence import Evidence
 from scenarios.study.members import members_of
 from scenarios.study.study import Study
 
-OBJECTIVES = ("weighted-sum", "worst-group", "group-gap")
+OBJECTIVES = ("weighted-sum", "worst-group", "worst-rate", "group-gap")
 
 
 class Controls:

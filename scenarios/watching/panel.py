@@ -161,7 +161,12 @@ class Panel:
         bounds = [framed(study, asking(study, name, total)) for name in BETWEEN]
         _, agent = kept.asked(total)
         found = traced(study, total, BETWEEN, bounds, kept.found.world, agent, POINTS, seen, all_tried=False)
-        return {"units": found.units, "senses": found.senses, "points": [asdict(one) for one in found.points]}
+        return {
+            "units": found.units,
+            "senses": found.senses,
+            "points": [asdict(one) for one in found.points],
+            "remarks": found.remarks,
+        }
 
     def _question(self, asked: dict[str, Any]) -> tuple[Kept, Question]:
         with self._lock:

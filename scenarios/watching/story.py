@@ -121,6 +121,6 @@ def told(one: Advice) -> dict[str, Any]:
 
 def columns(rounds: list[StoredRound]) -> dict[str, list[Any]]:
     """Rounds by field; of outcomes a list a round."""
-    names = ("trial", "agent", "round", "policy", "outcomes", "objective", "expected", "regret")
-    names += ("status", "error")
+    names = ["trial", "agent", "round", "policy", "outcomes", "objective", "expected", "regret"]
+    names += ["status", "error"]
     return {name: [getattr(one, name) for one in rounds] for name in names}

@@ -28,6 +28,7 @@ UNITS = {
     "dew_point": _TO_KELVIN,
     "humidity": _TO_PERCENT,
     "wind": _TO_METRES_PER_SECOND,
+    "elevation": {"m": (0.0, 1.0), "ft": (0.0, 0.3048)},
 }
 """The units of each quantity that `convert` knows; the first is the canonical one."""
 

@@ -167,7 +167,7 @@ function curve(own, measure, worth) {
 function curves(rounds) {
   const { about } = state, measure = $("measure").value;
   const worth = known(state.rounds);
-  const noise = measure !== "best" ? "" : worth === "expected" ? ", without noise" : ", noise included";
+  const noise = measure !== "best" ? "" : worth === "expected" ? " without noise" : " with its noise";
   const name = ($("measure").selectedOptions[0]?.textContent ?? "") + noise;
   const series = about.agents.map((agent, i) => {
     const each = trialsOf(rounds, agent).map((own) => curve(own, measure, worth));
@@ -213,11 +213,14 @@ function come(own, agent, worth, design) {
   if (worth !== "expected" && advice.length && advice.every((one) => one.mean != null)) {
     return [mean("mean"), `recommended, as its model predicts${many}`];
   }
-  const best = own.reduce((top, one) => (one[worth] != null && (top == null || better(one[worth], top[worth])) ? one : top), null);
+  // What the design found that all agents share is nobody's merit: an agent's own choices count, once there are any.
+  const chosen = own.filter((one) => one.round > (design.get(one.trial) ?? 0));
+  const some = chosen.length ? chosen : own;
+  const best = some.reduce((top, one) => (one[worth] != null && (top == null || better(one[worth], top[worth])) ? one : top), null);
   if (!best) return [null, `nothing observed in ${own.length} rounds`];
-  const where = `, trial ${best.trial}, round ${best.round}${best.round <= (design.get(best.trial) ?? 0) ? " (a policy that all agents share)" : ""}`;
-  return [best[worth], worth === "expected" ? `best of ${own.length} rounds, without noise${where}`
-    : `best observed, noise included: the luckiest of ${own.length} rounds${where}`];
+  const whose = chosen.length ? `${chosen.length} rounds of its own choice` : `${own.length} rounds that all agents share`;
+  const where = `, trial ${best.trial}, round ${best.round}`;
+  return [best[worth], (worth === "expected" ? `best of ${whose}, without noise` : `best observed, noise included: the luckiest of ${whose}`) + where];
 }
 
 function cards(rounds) {

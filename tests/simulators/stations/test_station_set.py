@@ -138,7 +138,7 @@ def test_rows_are_taken_by_number_or_by_mask_and_tabulated():
     assert stations().take(np.array([False, True, False])).names.tolist() == ["B"]
     assert stations().readings.tolist() == [[280.0, 0.0, 0.0], [290.0, 50.0, 3.0], [300.0, 100.0, 20.0]]
     frame = stations().to_dataframe()
-    assert frame.shape == (3, 8)
+    assert frame.shape == (3, 9)
     assert frame["wind"].tolist() == [0.0, 3.0, 20.0]
 
 
