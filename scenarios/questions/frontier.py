@@ -45,6 +45,8 @@ ALIKE = 0.02
 
 SLACK = 1e-3
 """Of a probability that limits are kept, when it is compared with the one asked for."""
+ROUNDING = 1e-6
+"""Ends of an objective that differ by less than this share of it are one."""
 
 Array = NDArray[np.float64]
 
@@ -203,7 +205,7 @@ def traced(
             )
     values = signed_means(agent, compositions, ends)
     low, high = values.min(axis=0), values.max(axis=0)
-    span = np.where(high > low, high - low, 1.0)
+    span = spans(low, high)
     found = list(ends)
     for done, weights in enumerate(simplex(len(between), points)):
         seen(done, points)
@@ -311,6 +313,12 @@ def simplex(objectives: int, points: int) -> Array:
     e = -np.log(np.clip(u, 1e-9, 1.0))
     weights: Array = e / e.sum(axis=1, keepdims=True)
     return weights
+
+
+def spans(low: Array, high: Array) -> Array:
+    """The ranges (K,) of objectives, 1 of those whose ends differ by rounding alone."""
+    least = ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    return np.where(high - low > least, high - low, 1.0)
 
 
 def _apart(values: Array) -> list[int]:
