@@ -14,9 +14,9 @@ from threadpoolctl import ThreadpoolController
 from optimizer.arrays import Array
 from optimizer.kernels.space_time import climate_kernel
 from optimizer.posterior.inputs import as_observations, as_points, as_variances
+from optimizer.prior.families import CLIMATE, Family, registered_family
 from optimizer.prior.families import FAMILIES as FAMILIES
 from optimizer.prior.families import ON_GRAPH as ON_GRAPH
-from optimizer.prior.families import CLIMATE, Family, registered_family
 from optimizer.prior.hyperparameters import Group
 from optimizer.prior.prior import Prior
 
