@@ -79,7 +79,7 @@ class Forecaster:
     def _seen(self, features: Array, hours: Array) -> Array:
         """What the kernels see (n, 4) of the environment's features (n, p): places in 1,000 km, hours."""
         if self.environment.features == "sphere":
-            points = features
+            points = features[:, :3]
         elif self.environment.features == "degrees":
             points = points_on_sphere(features[:, 0], features[:, 1]) / 1000.0
         else:
