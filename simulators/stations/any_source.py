@@ -257,9 +257,9 @@ def _checked(stations: Stations, given: Mapping[str, Any]) -> Found:
     journal, settings = Journal(np.arange(1, len(stations) + 1)), quality_of(given.get("quality"))
     if "box" in given:
         cut(stations.lon, stations.lat, sides_of(given["box"]), journal, "stations")
-    flags = Flags(len(stations))
+    flags = Flags(len(stations), {})
     if settings is not None:
-        check_stations(settings, flags, journal, stations.lon, stations.lat, stations.readings, {})
+        check_stations(settings, flags, journal, stations.lon, stations.lat, stations.readings)
     every = {name: getattr(stations, name) for name in stations.__dataclass_fields__}
     found, report = report_of("stations", every, flags, settings, journal)
     return (stations if len(found) == len(stations) else found), report

@@ -44,9 +44,12 @@ def converted(values: Array, quantity: str, unit: str, journal: Journal) -> Arra
     return convert(values, quantity, unit)
 
 
-def drop_impossible(quantity: str, values: Array, journal: Journal) -> None:
+def drop_impossible(cells: pd.DataFrame, quantity: str, values: Array, journal: Journal) -> None:
     """Drop the rows whose value no place or sensor can have."""
     low, high = LIMITS[quantity]
     unit = {"lat": "degrees", "lon": "degrees", "temperature": "K", "wind": "m/s"}[quantity]
     outside = ~((values >= low) & (values <= high))
-    journal.note("dropped", outside, f"{quantity} is impossible: not within {low:g}..{high:g} {unit}")
+    shown = examples(cells[[quantity]], outside & journal.alive)
+    journal.note(
+        "dropped", outside, f"{quantity} is impossible: not within {low:g}..{high:g} {unit} ({shown})"
+    )

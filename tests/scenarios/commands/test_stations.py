@@ -1,4 +1,4 @@
-"""`policyloop stations` reads as a run does; what an import finds reaches terminal, study, `show` and report."""
+"""`policyloop stations` reads as a run does; what an import finds reaches terminal, study and report."""
 
 import json
 import tomllib
