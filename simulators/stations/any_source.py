@@ -196,11 +196,9 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
         frame = flat(records)
         layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
         return from_rows(frame, rows, *layout, source=source, broken=broken, **options)
-    read = read_workbook if form == "workbook" else read_parquet
-    frame = read(name)
-    first = 2 if form == "workbook" else 1
-    rows = np.arange(first, first + len(frame))
-    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
+    frame, header = read_workbook(name) if form == "workbook" else (read_parquet(name), 0)
+    rows = np.arange(header + 1, header + 1 + len(frame))
+    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row {max(header, 1)}")
     return from_rows(frame, rows, *layout, source=source, **options)
 
 

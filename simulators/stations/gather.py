@@ -90,9 +90,9 @@ def gather(
     _hint_at_swapped(lon, lat, journal)
     drop_impossible(cells, "lat", lat, journal)
     temperature = reading(cells, "temperature", units, journal)
-    drop_impossible(cells, "temperature", temperature, journal)
+    drop_impossible(cells, "temperature", temperature, journal, units)
     wind = reading(cells, "wind", units, journal)
-    drop_impossible(cells, "wind", wind, journal)
+    drop_impossible(cells, "wind", wind, journal, units)
     humidity, by_dew_point = humidity_of(cells, units, temperature, journal)
     if sides is not None:
         cut(lon, lat, sides, journal, source)

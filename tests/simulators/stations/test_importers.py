@@ -267,7 +267,9 @@ def test_the_bulk_file_of_openweathermap_is_read_plain_or_packed(tmp_path, packe
         ("dropped", "line is not a JSON object"): (11,),
         ("dropped", "country is not 'US'"): (2,),
         ("dropped", "temperature is missing ('999.9')"): (5,),
-        ("dropped", "temperature is impossible: not within 180..335 K ('27.0')"): (6,),
+        ("dropped", "temperature is impossible: not within 180..335 K ('27.0'); they may be degC or degF"): (
+            6,
+        ),
         ("dropped", "wind is missing ('-9999')"): (9,),
         ("dropped", "humidity is missing (an empty cell)"): (3,),
         ("clipped", "humidity above 100 % (up to 110): set to 100"): (4,),
