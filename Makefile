@@ -7,13 +7,15 @@
 # make links     links of the pages to elsewhere: their form, and where there is a network their answer
 # make figures   the figures of the tutorials anew, by running each
 # make package   wheel and sdist: built, checked, installed in an empty environment and used there
+# make lowest    the tests with the oldest version of every package that pyproject.toml names
+# make public-types  how many public symbols have a type that every checker knows, by Pyright
 # make check     the same tests, lint, types and the import rule
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: docs look links figures package demo suite test test-all check lint types imports clean
+.PHONY: docs look links figures package lowest public-types demo suite test test-all check lint types imports clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -66,6 +68,12 @@ figures: $(VENV)/.installed
 package: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,package]'
 	.ci/package
+
+lowest:
+	PYTHON=$(PYTHON) .ci/lowest
+
+public-types:
+	PYTHON=$(PYTHON) .ci/public-types
 
 check: test lint types imports
 

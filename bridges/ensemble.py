@@ -19,6 +19,7 @@ from optimizer.arrays import Array, Rows
 from optimizer.composition.ready import CVaR, ReadyComposition, WorstGroup
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.policy_space import PolicySpace
 from simulators.contract.registry import make
 from simulators.contract.seeds import as_sequence
 from simulators.contract.validation import expected_ranges, number, outcome_ranges, whole
@@ -111,7 +112,7 @@ class EnsembleEnvironment(Environment):
         self.group_units: tuple[str, ...] = first.group_units * M
         self.objective_unit: str
         self.objective_unit, self.sense = first.objective_unit, first.sense
-        self.policy_space = first.policy_space
+        self.policy_space: PolicySpace = first.policy_space
         self.current_policy: Array | None = first.current_policy
         self.current_policy_label: str = first.current_policy_label
         self.info_units: Mapping[str, str] = first.info_units

@@ -75,7 +75,7 @@ class MixedSpace(SearchSpace, kind="mixed"):
         self.levels[stepped] = np.floor(width / step * (1 + 1e-12) + TOLERANCE).astype(np.int64) + 1
         self.upper: Array = np.where(stepped, self.lower + self.steps * (self.levels - 1), upper)
         self.parts: int = math.prod(self.levels.tolist())
-        self.real = ~stepped & (self.upper > self.lower)
+        self.real: NDArray[np.bool_] = ~stepped & (self.upper > self.lower)
         self.matrix: Array
         self.row_lower: Array
         self.row_upper: Array

@@ -231,6 +231,7 @@ class Polytope:
         unit_map[independent, np.arange(self.k)] = 1.0
         unit_map[dependent], unit_origin[dependent] = M, offset
         self.span: Array
+        self.independent: NDArray[np.intp]
         self.independent, self.span = free[independent], span[free[independent]]
         self.origin: Array
         self.map: Array

@@ -69,7 +69,7 @@ class Collector:
         self._readers: dict[Connection, threading.Thread] = {}
         self._closing = False
         self.error: BaseException | None = None
-        self.stopping = False
+        self.stopping: bool = False
         self.key: bytes = os.urandom(32)
         self._listener: Listener | None = None
         if host is not None:

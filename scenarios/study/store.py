@@ -162,7 +162,7 @@ class Store:
         self._lock = WriterLock(path)
         try:
             self.created: bool = not started or (force and not resume)
-            self.paid = not self.created
+            self.paid: bool = not self.created
             if self.created:
                 self._remove_files()
                 self._create()

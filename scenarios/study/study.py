@@ -88,6 +88,7 @@ class Study:
         self.path, self._may_be_damaged = Path(path), damaged
         with _without_collection(), contextlib.closing(connect(self.path, write=False)) as connection:
             connection.execute("BEGIN")
+            self.damage: str
             self.damage, contents = examine(connection)
             if self.damage and not damaged:
                 raise refusal(self.path, self.damage)

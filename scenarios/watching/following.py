@@ -25,7 +25,7 @@ from scenarios.study.reading import (
     read_recommendations,
     read_rounds,
 )
-from scenarios.study.records import StoredRound
+from scenarios.study.records import Advice, StoredRound
 from scenarios.study.study import Study
 
 PACE_SECONDS = 120.0
@@ -92,7 +92,7 @@ class Follower:
         self._state = self._files()
         self.study: Study = Study(self.path)
         self.rounds: list[StoredRound] = self.study.rounds()
-        self.advice = self.study.recommendations()
+        self.advice: list[Advice] = self.study.recommendations()
         self._keys = {(one.trial, one.agent, one.round) for one in self.rounds}
         self._counts: dict[tuple[int, str], int] = {}
         for one in self.rounds:

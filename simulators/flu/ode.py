@@ -231,11 +231,13 @@ class FluODE(Environment):
         self.groups, self.population, self.contacts = people.groups, people.persons, people.contacts
         self.group_persons: Array = self.population
         self.infectivity: Array
+        self.susceptibility: Array
         self.susceptibility, self.infectivity = people.susceptibility, people.infectivity
         self.efficacy: Array
         self.coverage: Array | None
         self.efficacy, self.coverage = people.efficacy, people.coverage
         self.risks: Mapping[str, Array | None]
+        self.initial_infected: Array
         self.initial_infected, self.risks = people.initial_infected, people.risks
         self.days: float = number("days", days, above=0)
         if infectious_period is not None and not self.vaccinates and r0 is None:

@@ -125,8 +125,9 @@ class Objective:
         self.risks: dict[str, Array] = {name: risk for name, risk in risks.items() if risk is not None}
         choice("outcome", outcome, tuple(UNITS))
         if weights is None:
+            self.unit: str
             factor, self.unit = UNITS[outcome]
-            self.parts = {outcome: factor}
+            self.parts: dict[str, float] = {outcome: factor}
         else:
             if outcome != "sick days":
                 raise ValueError(

@@ -5,12 +5,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from every_agent import EVERY_AGENT
 from scipy.optimize import Bounds
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 from optimizer import Composition, GeneralComposition, Prior, RowStorage, SearchSpace, make_agent
-from optimizer.agents.names import GP_AGENTS
 from optimizer.posterior.candidate_mixture import CandidateMixture
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.prior import own_rounds
@@ -176,7 +176,7 @@ def test_groups_that_never_vary_stay_uncertain_where_nothing_was_observed():
 
 
 @pytest.mark.parametrize("finite", [True, False])
-@pytest.mark.parametrize("name", list(GP_AGENTS))
+@pytest.mark.parametrize("name", EVERY_AGENT)
 def test_told_the_same_again_an_agent_believes_the_same_to_the_last_bit(name, finite):
     space = SearchSpace(candidates=GRID) if finite else SearchSpace(Bounds([0, 0], [1, 1]))
     g = Composition(2)

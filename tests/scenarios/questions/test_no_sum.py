@@ -52,7 +52,7 @@ def study(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("over", ["worst", "cvar:0.5"])
+@pytest.mark.parametrize("over", ["worst", pytest.param("cvar:0.5", marks=pytest.mark.slow)])
 def test_the_objective_of_an_ensemble_is_stored_and_asked_again(study, over):
     options = 'intervention = "vaccination"'
     made = study("flu-ode", tail=f'[ensemble]\nr0 = [1.3, 1.5, 1.7]\nobjective = "{over}"\n', options=options)

@@ -200,6 +200,7 @@ def test_a_store_that_another_program_keeps_is_refused_in_words(
     assert_same(Study(half), whole)
 
 
+@pytest.mark.slow
 def test_a_second_run_is_refused_while_the_first_one_writes(faulty, policyloop, tmp_path, monkeypatch):
     monkeypatch.setattr(WriterLock, "PATIENCE", 0.1)
     path, out = faulty(rounds=20_000, options="pause = 0.05"), tmp_path / "s.sqlite"
