@@ -93,7 +93,8 @@ def asked(
     """
     g = composition(environment)
     if isinstance(g, GeneralComposition):
-        g = g.propagated(make_propagation(agent.settings.propagation, g.groups, agent.settings.seed))
+        meant = agent.settings
+        g = g.propagated(make_propagation(meant.propagation, g.groups, meant.seed, meant.correlation))
     limits = outcome_limits(environment)
     return agent.asked(g, within=within, limits=limits, limit_probability=limit_probability, near=near)
 

@@ -105,7 +105,7 @@ class Belief:
         self._groups_noise = np.empty(0)
         prior = settings.prior
         self.own: OwnRounds | None = None
-        if prior is None or settings.goes_on:
+        if prior is None or (settings.goes_on and not groups):
             self.own = OwnRounds(settings.family, settings.seed, prior)
         self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time

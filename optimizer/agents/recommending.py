@@ -251,17 +251,15 @@ def objective_interval(
     policies: Policies,
     ranges: Array | None = None,
     of_groups: BaseComposition | None = None,
-    correlation: Array | None = None,
 ) -> tuple[float, float, float]:
     """Mean, low and high of the objective at one policy, in its own sign: 95 % credible.
 
-    Of what a composition makes of means and variances (1, J), which are independent; or, through a general
-    one, have a `correlation` (J, J). Where the groups have ranges
+    Of what a composition makes of means and variances (1, J). Where the groups have ranges
     (J, 2) the interval ends with what they let the objective be; `of_groups` composes them, if that is
     another one.
     """
     if isinstance(composition, GeneralComposition):
-        return credible_interval(composition, means, variances, policies, ranges, correlation)
+        return credible_interval(composition, means, variances, policies, ranges)
     if ranges is not None and means.shape[1] == len(ranges):
         means = np.clip(means, *ranges.T)  # so that the objective is what its groups, as told, make of it
     mean, variance = composition.moments(means, variances, policies)

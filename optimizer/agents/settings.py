@@ -29,7 +29,7 @@ class AgentSettings:
         uncertain they are is part of what it believes; see `optimizer.prior.own_rounds`.
     goes_on : bool, default False
         Whether kernels go on being learned from the agent's own rounds where there is a `prior`, beginning
-        with its kernels, which are of the `family`.
+        with its kernels, which are of the `family`. A prior that is composed of the groups' stays as it is.
     kernel : {"composed", "own"}, default "composed"
         What `prior` is for an agent with aggregate feedback: priors of the groups, to be composed, or one of
         the composed values. Under a general composition it has to be the latter: no general g composes
@@ -113,6 +113,11 @@ class AgentSettings:
     query_budget: float | None = None
     observe: Literal["chosen", "all"] = "chosen"
     storage: RowStorage | None = None
+
+    @property
+    def correlation(self) -> Array | None:
+        """Of the groups, where the prior knows one."""
+        return None if self.prior is None else self.prior.correlation
 
     def spending(self, space: SearchSpace, parts: bool) -> Spending | None:
         """What may be spent, by an agent that can observe `parts` of a policy; None where nothing costs."""

@@ -59,10 +59,10 @@ class SpaceTimeKernel(KernelOperator):  # type: ignore[misc]
 def climate_kernel(day: float = 24.0, unit: float = 1.0) -> Kernel:
     """A place's climate, which stays, plus the weather, which passes, plus a daily cycle; variances about 1.
 
-    Of places and hours, for a country that is about three `unit`s wide: Matern (nu = 1/2) over places alone, as rough as hills and
-    shores are; Matern (nu = 3/2) over places times an exponential over time, for what fronts bring; and a
-    squared exponential over places times a periodic kernel over time (MacKay 1998) of period `day`. All
-    amplitudes and length scales are to be learned, but the period.
+    Of places and hours, for a country that is about three `unit`s wide: Matern (nu = 1/2) over places alone,
+    as rough as hills and shores are; Matern (nu = 3/2) over places times an exponential over time, for what
+    fronts bring; and a squared exponential over places times a periodic kernel over time (MacKay 1998) of
+    period `day`. All amplitudes and length scales are to be learned, but the period.
     """
     lengths, amplitudes = (0.05 * unit, 20.0 * unit), (1e-3, 1e3)
 

@@ -1,7 +1,7 @@
 """Which groups go together beyond what their means say: the correlation of their whitened residuals.
 
-Of an intrinsic model of coregionalisation, Cov(f_j(x), f_k(x')) = B_jk k(x, x'), where all groups are observed
-at every policy, the posterior means and variances are those of independent groups (autokrigeability;
+Of an intrinsic model of coregionalisation, Cov(f_j(x), f_k(x')) = B_jk k(x, x'), where all groups are
+observed at every policy, the posterior means and variances are those of independent groups (autokrigeability;
 Wackernagel 2003, Multivariate Geostatistics), and groups have at every policy the posterior correlation
 B_jk / sqrt(B_jj B_kk). It is also taken for groups whose kernels differ, as an approximation.
 """

@@ -130,7 +130,7 @@ class Group:
             self.deviations = np.full(len(priors), np.inf)
 
     def begin_at(self, theta: Array, deviation: float) -> None:
-        """Have other priors than the weak ones: about logarithms (n,) of all but the noise, so far from them."""
+        """Have priors about logarithms (n,) of all but the noise, with this deviation, for the weak ones."""
         n = len(theta)
         self.means[:n], self.deviations[:n] = theta, deviation
         self.default[:n] = theta

@@ -32,12 +32,13 @@ RESTART_GROWTH = 1.25
 RESTARTS = 2
 """Random starts, beside the default one."""
 MOST = 1000
-BEGUN_GROWTH = 1.25
-BEGUN_FROM = 5
-BEGIN_DEVIATION = 0.5
-"""Of the logarithms about those to begin with."""
 TOLERANCE = 1e-7
 """Of the search, as a share of the log density: it begins anew with the next observation."""
+
+BEGUN_FROM, BEGUN_GROWTH = 5, 1.25
+BEGUN_DEVIATION = 0.15
+"""Where learning begins with kernels of samples: from how many observations on, by which growth, and the
+standard deviation by which logarithms of hyperparameters move: docs/weather-models.md."""
 
 DRAWS = 24
 DRAWS_TIMES_OBSERVATIONS = 960
@@ -68,7 +69,8 @@ class OwnRounds:
         Of random starts and draws, together with the number of rounds told.
     begin : Prior, optional
         Kernels of the family, learned elsewhere, with which the learning begins: they take the place of the
-        weak priors of the hyperparameters (`BEGIN_DEVIATION`), and their means that of the observations'.
+        weak priors of the hyperparameters (`BEGUN_DEVIATION`), and their means that of the observations'. The
+        most probable hyperparameters are then the only draw.
     """
 
     def __init__(self, family: str, seed: int, begin: Prior | None = None) -> None:
@@ -118,14 +120,14 @@ class OwnRounds:
         groups = []
         with one_thread():
             for j, rows in enumerate(samples):
-                mean = float(Y[rows, j].mean()) if self.begin is None else float(self.begin.means[j])  # type: ignore[arg-type]
+                mean = self._mean(j, Y[rows, j])
                 rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(len(Y), j)))
                 if len(rows) > MOST:
                     rows = np.sort(rng.choice(rows, MOST, replace=False))
                 y, stated = (Y[rows, j] - mean) / units[j], noise[rows, j] / units[j] ** 2
                 group = Group(self.family, X[rows] / span, y, stated, LENGTH, about_mean)
                 if self.begin is not None:
-                    group.begin_at(self._begun(j, units[j], span), BEGIN_DEVIATION)
+                    group.begin_at(self._begun(j, units[j], span), BEGUN_DEVIATION)
                 if varies[j]:
                     best = group.most_probable(self._starts(j, group, restarts, rng), rng, TOLERANCE)
                     some = group.draws(best, S, rng)
@@ -148,6 +150,14 @@ class OwnRounds:
         restarted = observations if restarts else before
         self.last = Learned(self.family.name, span, groups, observations, restarted)
         return self.last
+
+    def _mean(self, j: int, y: Array) -> float:
+        """The prior mean of group j."""
+        if self.begin is None:
+            return float(y.mean())
+        begun = self.begin.means[j]
+        assert not callable(begun)  # scenarios refuse `mean_from` here
+        return float(begun)
 
     def _begun(self, j: int, unit: float, span: Array) -> Array:
         """The amplitude and the kernel of group j to begin with, in the units of its samples: logarithms."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -18,6 +19,8 @@ from scenarios.questions.frontier import Frontier, FrontierPoint
 _FRONTIER, _SIMULATED, _KNEE, _PALE = "#0072B2", "#7F7F7F", "#D55E00", "#9CC7E3"
 _FEW, _ROOM = 6, 0.6
 """Intervals drawn where they are wide; how far an axis goes beyond the means, as a share of their range."""
+_LINE = 36
+"""Letters in a line beside an axis."""
 
 Values = NDArray[np.float64]
 """Means, lower and upper ends (3, n)."""
@@ -35,8 +38,8 @@ def frontier_figure(frontier: Frontier) -> Figure:
     leading = [one for one in frontier.points if one.on_frontier]
     others = [one for one in frontier.points if not one.on_frontier]
     figure = new_figure(4.6 * len(pairs), 3.8)
-    for place, (a, b) in enumerate(pairs):
-        axes = figure.add_subplot(1, len(pairs), place + 1)
+    panels = figure.subplots(1, len(pairs), squeeze=False)[0]
+    for axes, (a, b) in zip(panels, pairs, strict=True):
         x, y = _values(leading, frontier, a), _values(leading, frontier, b)
         _errors(axes, x, y)
         style = "o-" if len(pairs) == 1 else "o"
@@ -50,8 +53,8 @@ def frontier_figure(frontier: Frontier) -> Figure:
                 axes.scatter(at_x, at_y, color=_KNEE, marker="D", s=55, zorder=4, label="knee")
         axes.set_xlabel(_label(frontier, a))
         axes.set_ylabel(_label(frontier, b))
-        if place == 0:
-            axes.legend()
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper left", ncols=2)
     return figure
 
 
@@ -88,16 +91,17 @@ def _errors(axes: Axes, x: Values, y: Values) -> None:
 def _around(values: Values) -> tuple[float, float]:
     """Ends of an axis: the means, and room for their intervals, but no more than the means take."""
     low, high = float(values[0].min()), float(values[0].max())
-    span = (high - low) or 0.05 * abs(low) or 1.0
+    span = (high - low) or float(values[2].max() - values[1].min()) or 0.05 * abs(low) or 1.0
     first, last = (
         max(float(values[1].min()), low - _ROOM * span),
         min(float(values[2].max()), high + _ROOM * span),
     )
-    edge = 0.06 * (last - first)
+    edge = 0.06 * (last - first) or 0.5 * span
     return first - edge, last + edge
 
 
 def _label(frontier: Frontier, k: int) -> str:
     better = "less" if frontier.senses[k] == "minimize" else "more"
     unit = f", {frontier.units[k]}" if frontier.units[k] else ""
-    return f"{for_figure(f'{frontier.objectives[k]}{unit}')}\n({better} is better)"
+    name = "\n".join(textwrap.wrap(for_figure(f"{frontier.objectives[k]}{unit}"), _LINE))
+    return f"{name}\n({better} is better)"

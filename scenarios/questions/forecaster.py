@@ -17,7 +17,9 @@ import bridges
 from optimizer import GaussianProcess, learn_prior
 from optimizer.agents.recommending import objective_interval
 from optimizer.arrays import Array
+from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition
+from optimizer.composition.propagation import Delta
 from optimizer.prior.correlation import residual_correlation
 from optimizer.prior.families import CLIMATE, FAMILIES
 from scenarios.errors import UserError
@@ -66,7 +68,9 @@ class Forecaster:
             restarts=0,
         )
         self.noise: Array = prior.noise_variances
-        self.correlation: Array = residual_correlation(prior, seen, Y[some])
+        if isinstance(self.composition, GeneralComposition):
+            together = Delta(residual_correlation(prior, seen, Y[some]))
+            self.composition = self.composition.propagated(together)
         self.groups: list[GaussianProcess] = [
             GaussianProcess(kernel, float(noise), mean)
             for kernel, noise, mean in zip(prior.kernels, prior.noise_variances, prior.means, strict=True)
@@ -75,7 +79,7 @@ class Forecaster:
     def _seen(self, features: Array, hours: Array) -> Array:
         """What the kernels see (n, 4) of the environment's features (n, p): places in 1,000 km, hours."""
         if self.environment.features == "sphere":
-            points = features
+            points = features[:, :3]
         elif self.environment.features == "degrees":
             points = points_on_sphere(features[:, 0], features[:, 1]) / 1000.0
         else:
@@ -106,8 +110,7 @@ class Forecaster:
     def objective(self, row: int, hour: float) -> End:
         """The objective's truth at a station in an hour."""
         rows = np.array([row])
-        moments = self.moments(rows, hour)
-        return objective_interval(self.composition, *moments, rows, correlation=self.correlation)
+        return objective_interval(self.composition, *self.moments(rows, hour), rows)
 
     def readings(self, row: int, hour: float) -> list[End]:
         """The truth of each group there."""

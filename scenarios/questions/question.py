@@ -148,7 +148,8 @@ def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, floa
     """
     found = []
     for text in texts:
-        match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", text.strip(), flags=re.DOTALL)
+        plain = text.strip().replace("≤", "<=").replace("≥", ">=")
+        match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", plain, flags=re.DOTALL)
         if match is None:
             raise UserError(
                 f"limit {text!r}: accepted: GROUP <= NUMBER, or >=, such as '{groups[-1]} <= 0.02'"

@@ -84,6 +84,12 @@ def refuse_mistakes(world: World) -> None:
             f'{scenario.source}: prior.family = "{CLIMATE}" needs a world that lives, and '
             'prior.source = "samples"'
         )
+    if scenario.prior.goes_on and environment.lives:
+        raise UserError(f"{scenario.source}: prior.goes_on: accepted only where the world does not live")
+    if scenario.prior.correlated and not bridges.is_general(environment):
+        raise UserError(
+            f"{scenario.source}: prior.correlated: accepted only where the composition is not linear"
+        )
     if prior_means(scenario, environment) is not None and environment.set_aside is not None:
         raise UserError(
             f"{scenario.source}: prior.mean_from: accepted only where no measurements are set aside, "

@@ -136,6 +136,7 @@ class World:
                 seed=bridges.seed_sequence(scenario.seed, self.trial if scenario.apart else 0, "samples"),
                 mean_from=prior_means(scenario, environment),
                 steps=steps,
+                correlated=prior.correlated,
             )
             by_group = learn(jobs=jobs, on_group=lambda j: say(f"group {j + 1} of {count} done"))
             learned = {GROUPS: by_group.to_dict()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,13 +137,15 @@ class Controls:
             if not (value is None or _is_number(value)):
                 raise UserError(f"{name} {value!r}; accepted: a number")
         sign = ">=" if self.more else "<="
-        return Question(
+        question = Question(
             weights=self._weights(asked, objective, member),
             objective=objective,
             limits=[f"{name} {sign} {limits[g]:.12g}" for g in limits for name in self._named(g, member)],
             budget=budget,
             limit_probability=probability,
         )
+        # The slider of the probability is there before there is a limit.
+        return question if limits or self.study.limits else replace(question, limit_probability=None)
 
     def _weights(self, asked: Mapping[str, Any], objective: str, member: int | None) -> list[str]:
         """The groups whose weight changes, by the sliders and by the world that is asked about."""

@@ -188,19 +188,17 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
     if form == "ndbc":
         return read_ndbc(name, **options)
     if form == "csv":
-        header = read_header(name, encoding=options.get("encoding"))
-        found = read_csv(name, *_layout(options, header, f"{source}: row 1"), **options)
+        columns = read_header(name, encoding=options.get("encoding"))
+        found = read_csv(name, *_layout(options, columns, f"{source}: row 1"), **options)
         return found[0], replace(found[1], source=source)
     if form == "json":
         records, rows, broken, _ = read_records(name, options.pop("encoding", None))
         frame = flat(records)
         layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
         return from_rows(frame, rows, *layout, source=source, broken=broken, **options)
-    read = read_workbook if form == "workbook" else read_parquet
-    frame = read(name)
-    first = 2 if form == "workbook" else 1
-    rows = np.arange(first, first + len(frame))
-    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
+    frame, header = read_workbook(name) if form == "workbook" else (read_parquet(name), 0)
+    rows = np.arange(header + 1, header + 1 + len(frame))
+    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row {max(header, 1)}")
     return from_rows(frame, rows, *layout, source=source, **options)
 
 
@@ -257,9 +255,9 @@ def _checked(stations: Stations, given: Mapping[str, Any]) -> Found:
     journal, settings = Journal(np.arange(1, len(stations) + 1)), quality_of(given.get("quality"))
     if "box" in given:
         cut(stations.lon, stations.lat, sides_of(given["box"]), journal, "stations")
-    flags = Flags(len(stations))
+    flags = Flags(len(stations), {})
     if settings is not None:
-        check_stations(settings, flags, journal, stations.lon, stations.lat, stations.readings, {})
+        check_stations(settings, flags, journal, stations.lon, stations.lat, stations.readings)
     every = {name: getattr(stations, name) for name in stations.__dataclass_fields__}
     found, report = report_of("stations", every, flags, settings, journal)
     return (stations if len(found) == len(stations) else found), report

@@ -33,7 +33,7 @@ def outline_lines() -> tuple[list[Array], NDArray[np.uint8]]:
 
 
 def coast_distance(lon: Array, lat: Array) -> Array:
-    """The distance (n,) of places in degrees to the nearest coast, km, on land or at sea; off by 3 km at most.
+    """The distance (n,) of places in degrees to the nearest coast, km, on land or at sea, to 3 km.
 
     Chords of the sphere, which are 0.1 % shorter than arcs at 1,000 km.
     """

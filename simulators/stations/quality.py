@@ -95,7 +95,6 @@ def check_stations(
     lon: Array,
     lat: Array,
     readings: Array,
-    units: Mapping[str, str],
 ) -> None:
     """Flag the stations, one reading each, that cannot be relied on, and note what is odd about their places.
 
@@ -107,8 +106,6 @@ def check_stations(
         Degrees.
     readings : (n, 3) array
         K, percent, m/s.
-    units : mapping
-        The declared units of the columns, to tell what another unit would be.
     """
     rows = journal.alive.copy()
     check_plausible(flags, rows, readings)
@@ -118,6 +115,6 @@ def check_stations(
     if quality.buddy:
         at = np.flatnonzero(rows & ~flags.flagged)
         if len(at) > 6:
-            check_mixed_units(flags, at, lon, lat, readings[:, 0], units.get("temperature", "K"))
+            check_mixed_units(flags, at, lon, lat, readings[:, 0])
             at = np.flatnonzero(rows & ~flags.flagged)
-            check_buddies(flags, at, lon, lat, readings, units, quality.buddy, quality.neighbours)
+            check_buddies(flags, at, lon, lat, readings, quality.buddy, quality.neighbours)

@@ -4,7 +4,8 @@ An answer holds a list `STATION`, whose objects have `STID`, `NAME`, `COUNTRY`, 
 `OBSERVATIONS`. Of `latest` these are `air_temp_value_1` and so on, each with `value` and `date_time`; of
 `timeseries` lists `date_time`, `air_temp_set_1` and so on, of which every entry is a reading. Derived values
 (`.._1d`) stand in where measured ones are missing. `UNITS` declares degC or degF, m/s, mph, km/h or kt; left
-out, they are degC and m/s. Elevations are in feet, unless it declares m. The data are licensed by Synoptic Data.
+out, they are degC and m/s. Elevations are in
+feet, unless it declares m. The data are licensed by Synoptic Data.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ round numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -50,6 +52,16 @@ def convert(values: ArrayLike, quantity: str, unit: str, to: str | None = None) 
     with np.errstate(over="ignore"):  # what no reading can be becomes infinite, which none can be either
         converted: Array = (x + add) * (times / divide) - subtract
     return converted if to == canonical else np.round(converted, _DECIMALS)
+
+
+def said(value: float, quantity: str, units: Mapping[str, str]) -> str:
+    """A canonical value in the unit that a source has for it, "22.5 degC"; of no quantity a number."""
+    if quantity not in UNITS:
+        return f"{value:.0f}"
+    canonical = next(iter(UNITS[quantity]))
+    unit = units.get(quantity, canonical)
+    x = float(convert(value, quantity, canonical, unit))
+    return f"{x:.2f}" if unit == "fraction" else f"{x:.1f} {'%' if unit == 'percent' else unit}"
 
 
 def slope(quantity: str, unit: str, to: str) -> float:

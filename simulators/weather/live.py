@@ -86,6 +86,10 @@ class WeatherLive(SensorNetwork):
     ) -> None:
         habits, network = split_options(others, SensorOptions)
         self.steps_at_once: int = whole("readings", readings)
+        if network.get("calm", "zero") != "zero":
+            raise ValueError(
+                f"calm={network['calm']!r} has no effect on weather-live, whose winds are latent"
+            )
         super().__init__(set_aside_share=0.0, sensors=sensors, seed=seed, **network)
         self._settings: dict[str, Any] = {
             "noise_variance": self.noise_variances,

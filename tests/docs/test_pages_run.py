@@ -25,6 +25,8 @@ RUN = [
     "docs/questions",
     "docs/population",
     "docs/researchers",
+    "docs/stations",
+    "docs/weather",
 ]
 """Pages whose blocks are run here."""
 

@@ -24,7 +24,7 @@ const plain = (text) => text.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 function named(values) {
   for (let digits = 3; ; digits += 1) {
     const words = values.map((one) => plain(shown(one, digits)));
-    if (digits >= 12 || new Set(words).size === values.length) return words;
+    if (digits >= 6 || new Set(words).size === values.length) return words;
   }
 }
 

@@ -1,11 +1,8 @@
 """How groups go together, by draws of an intrinsic model of coregionalisation, whose correlation is known."""
 
 import numpy as np
-import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
-from optimizer.composition.general import GeneralComposition
-from optimizer.composition.propagation import credible_interval
 from optimizer.prior.correlation import DOUBT, residual_correlation
 from optimizer.prior.prior import Prior
 
@@ -59,14 +56,3 @@ def test_the_posterior_correlation_of_an_intrinsic_model_is_that_of_its_groups()
     posterior = np.kron(TRUE, k(Z)) - c.T @ np.linalg.solve(K + 1e-12 * np.eye(36), c)
     deviations = np.sqrt(np.diag(posterior))
     np.testing.assert_allclose(posterior / np.outer(deviations, deviations), TRUE, atol=1e-6)
-
-
-@pytest.mark.parametrize("rho", [-0.8, 0.5])
-def test_the_interval_of_a_sum_has_the_width_of_its_correlated_parts(rho):
-    total = GeneralComposition(2, lambda outcomes, policies: outcomes.sum(axis=-1))
-    R = np.array([[1.0, rho], [rho, 1.0]])
-    mean, low, high = credible_interval(
-        total, np.array([[1.0, 2.0]]), np.array([[4.0, 1.0]]), np.zeros((1, 1)), correlation=R
-    )
-    assert mean == pytest.approx(3.0)
-    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(4 + 1 + 2 * rho * 2), rel=0.03)
