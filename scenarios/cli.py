@@ -108,7 +108,7 @@ def invoke(arguments: list[str]) -> int:
         return INTERRUPTED
     except (BrokenPipeError, SystemExit) as end:  # `policyloop compare .. | head`
         # Typer ends the process with exit code 1 then, and leaves outputs that keep quiet about it.
-        if isinstance(end, SystemExit) and type(sys.stdout).__name__ != "PacifyFlushWrapper":
+        if isinstance(end, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
