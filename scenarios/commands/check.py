@@ -48,6 +48,7 @@ def check(
       policyloop check my-scenario.toml
     """
     import bridges  # noqa: F401  # its environments are known from now on
+    from scenarios.study.facts import report_of
     from simulators import check_environment
 
     options = options_of(option or [])
@@ -59,6 +60,8 @@ def check(
         seconds = perf_counter() - began
     groups, labels = getattr(environment, "groups", ()), environment.policy_space.labels
     say(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
+    for line in (report_of(environment) or {}).get("lines", []):
+        say(on_one_line(line) if line[:1] != " " else f"  {on_one_line(line)}")
     for sentence in environment.findings:
         say(sentence)
     cautions = misses(environment) + compared_by_size(target, environment)

@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 
 def is_ready(text: str) -> bool:
     """Whether an objective is named, and no code."""
-    return text.partition(":")[0] in ("", WEIGHTED_SUM, WORST_RATE, *READY)
+    return text.partition(":")[0] in ("", WEIGHTED_SUM, TOTAL, WORST_RATE, *READY)
 
 
 def objective(
@@ -45,8 +45,8 @@ def objective(
     Parameters
     ----------
     text : str
-        "weighted-sum", "worst-group", "worst-rate", "group-gap", "cvar:LEVEL", "count:THRESHOLD", a group, or
-        FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
+        "weighted-sum" or "total", "worst-group", "worst-rate", "group-gap", "cvar:LEVEL", "count:THRESHOLD",
+        a group, or FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
     sense : {"minimize", "maximize"}
         What is to be done with the groups' outcomes.
     group_units : sequence of J str
@@ -65,13 +65,13 @@ def objective(
     if group := group_named(text, groups):
         return OneGroup(sense, list(groups).index(group))
     name, _, option = text.partition(":")
-    if text in ("", WEIGHTED_SUM):
+    if text in ("", WEIGHTED_SUM, TOTAL):
         return None
     if text == WORST_RATE:
         return worst_rate(sense, group_units, persons, worlds)
     if name not in READY:
         if not is_target(text):
-            known = unknown_name("objective", name, [WEIGHTED_SUM, WORST_RATE, *READY, *groups])
+            known = unknown_name("objective", name, [WEIGHTED_SUM, TOTAL, WORST_RATE, *READY, *groups])
             raise UserError(f"objective {text!r}: {known}, or FILE.py:g")
         return function("objective", text)
     if len(set(group_units)) > 1:
@@ -100,7 +100,7 @@ def group_named(text: str, groups: Sequence[str]) -> str:
         return bare
     if text not in groups:
         return ""
-    if text == TOTAL or is_ready(text):
+    if is_ready(text):
         raise UserError(
             f"{text!r} is the name of a group and of an objective; write '\"{text}\"', in quotation marks, "
             "for the group, and give the group another name to ask for the objective"
@@ -134,7 +134,7 @@ def unit_of(text: str, group_units: Sequence[str], groups: Sequence[str] = ()) -
     """The unit of an objective; None where it is that of the weighted sum."""
     if group := group_named(text, groups):
         return group_units[list(groups).index(group)]
-    if text in ("", WEIGHTED_SUM):
+    if text in ("", WEIGHTED_SUM, TOTAL):
         return None
     if text.partition(":")[0] == "count":
         return "groups"

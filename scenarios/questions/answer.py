@@ -19,7 +19,7 @@ from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
 from scenarios.study.evidence import Evidence
-from scenarios.study.levers import Entry, shown
+from scenarios.study.levers import Entry, policy_in_words
 from scenarios.study.study import Study
 
 SAMPLES = 1024
@@ -261,7 +261,7 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
         values = ", ".join(f"{one.mean:.3g} where {one.limit} is asked" for one in best.limits)
         lines.append(
             f"No policy is known to keep the limits with probability {sure:g}: the nearest by its "
-            f"prediction, {', '.join(f'{label} {shown(entry)}' for label, entry in best.policy.items())}, "
+            f"prediction, {policy_in_words(best.policy)}, "
             f"does with {best.probability:.3g} (predicted: {values})."
         )
     if best.tried == 0 and answer.distance > FAR:

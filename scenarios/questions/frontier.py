@@ -35,7 +35,7 @@ from scenarios.questions.framing import Framed, framed, of_study
 from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
 from scenarios.study.evidence import evidence
-from scenarios.study.levers import Entry
+from scenarios.study.levers import Entry, policy_in_words
 from scenarios.study.study import Study
 
 POINTS = 16
@@ -43,6 +43,8 @@ POINTS = 16
 ALIKE = 0.02
 """Points of the frontier nearer to each other than this, as a share of every objective's range, are one."""
 
+SLACK = 1e-3
+"""Of a probability that limits are kept, when it is compared with the one asked for."""
 ROUNDING = 1e-6
 """Ends of an objective that differ by less than this share of it are one."""
 
@@ -189,6 +191,18 @@ def traced(
     if search.limits is not None:
         search = replace(search, level=question.probability)
     ends = np.asarray([_best(search, one) for one in compositions])
+    tried = agent.belief.history.tried()[0]
+    tried = tried[search.space.contains(tried)]
+    if search.limits is not None:
+        known = np.concatenate([ends, tried])
+        keeps = search.limits.probability(known)
+        if keeps.max() < question.probability - SLACK:
+            nearest = facts.named(agent.space.resolve(known[[keeps.argmax()]])[0].tolist())
+            chance = f"{question.probability:g}: the nearest, {policy_in_words(nearest)}, does with"
+            raise UserError(
+                f"{study.path}: no policy is known to keep the limits with probability {chance} "
+                f"{keeps.max():.2g}"
+            )
     values = signed_means(agent, compositions, ends)
     low, high = values.min(axis=0), values.max(axis=0)
     span = spans(low, high)
@@ -196,19 +210,12 @@ def traced(
     for done, weights in enumerate(simplex(len(between), points)):
         seen(done, points)
         found.append(_toward(search, compositions, chebyshev(compositions, weights, Scale(low, span))))
-    tried = agent.belief.history.tried()[0]
-    tried = tried[search.space.contains(tried)]
     pool, simulated = np.asarray([*found, *tried]), np.arange(len(found) + len(tried)) >= len(found)
     means = signed_means(agent, compositions, pool)
     keeps = np.ones(len(pool))
     if search.limits is not None:
         keeps = search.limits.probability(pool)
-        kept = keeps >= question.probability - 1e-3
-        if not kept.any():
-            raise UserError(
-                f"{study.path}: no policy is known to keep the limits with probability "
-                f"{question.probability:g}; the nearest does with {keeps.max():.2g}"
-            )
+        kept = keeps >= question.probability - SLACK
         pool, means, keeps, simulated = pool[kept], means[kept], keeps[kept], simulated[kept]
     # By the means of the groups first, then by the numbers told: a mean over what is uncertain, in its range.
     leading = nondominated(means)

@@ -25,7 +25,7 @@ from scenarios.study.reading import (
     read_recommendations,
     read_rounds,
 )
-from scenarios.study.records import StoredRound
+from scenarios.study.records import Advice, StoredRound
 from scenarios.study.study import Study
 
 PACE_SECONDS = 120.0
@@ -81,7 +81,7 @@ class Follower:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._lock = threading.Lock()
         self._generation = 0
         self._problem = ""
@@ -90,9 +90,9 @@ class Follower:
     def _begin(self) -> None:
         """Read the study whole."""
         self._state = self._files()
-        self.study = Study(self.path)
+        self.study: Study = Study(self.path)
         self.rounds: list[StoredRound] = self.study.rounds()
-        self.advice = self.study.recommendations()
+        self.advice: list[Advice] = self.study.recommendations()
         self._keys = {(one.trial, one.agent, one.round) for one in self.rounds}
         self._counts: dict[tuple[int, str], int] = {}
         for one in self.rounds:

@@ -55,10 +55,12 @@ class Kept:
     """
 
     def __init__(self, study: Study, found: Evidence) -> None:
+        self.study: Study
+        self.found: Evidence
         self.study, self.found = study, found
-        self.controls = Controls(study, found)
+        self.controls: Controls = Controls(study, found)
         question = of_study(study, Question(objective=self.controls.objectives[0]))
-        self.agent = believer(study, question, framed(study, question), found)
+        self.agent: GPAgent = believer(study, question, framed(study, question), found)
         contradicted(self.agent.belief)  # remembered: it holds for every question
         self.last: deque[Any] = deque(maxlen=3)  # answers, where searches begin besides
 

@@ -199,7 +199,10 @@ def _unpacked(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             with zipfile.ZipFile(file) as packed:
                 names = [one for one in packed.namelist() if not one.endswith("/") and "__MACOSX" not in one]
                 if len(names) != 1:
-                    held = f"{len(names)} files" if names else "no file"
+                    some = ", ".join(names[:3]) + (", .." if len(names) > 3 else "")
+                    held = (
+                        f"{len(names)} files ({some}); unpack it and read one of them" if names else "no file"
+                    )
                     raise ValueError(f"{path}: holds {held}; a zip of one table is accepted")
                 with packed.open(names[0]) as member:
                     yield member

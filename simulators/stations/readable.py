@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from simulators.arrays import Array
-from simulators.stations.cells import decimal_commas, examples, missing_codes, numbers
+from simulators.stations.cells import decimal_commas, examples, missing_codes, numbers, stripped
 from simulators.stations.import_report import Journal
 from simulators.stations.station_set import LIMITS
-from simulators.stations.unit_check import suspicion
+from simulators.stations.unit_check import other_units, suspicion
 from simulators.stations.units import convert
 
 
@@ -36,6 +37,28 @@ def reading(cells: pd.DataFrame, quantity: str, units: Mapping[str, str], journa
     return converted(values, quantity, units[quantity], journal)
 
 
+ELEVATIONS = (-450.0, 9000.0)
+"""m, from the shore of the Dead Sea to the summit of Mount Everest."""
+
+
+def elevations(cells: pd.DataFrame, units: Mapping[str, str], journal: Journal) -> Array:
+    """The elevations, m, nan where unknown or impossible: no row is dropped for its elevation."""
+    if "elevation" not in cells:
+        return np.full(len(cells), np.nan)
+    _, missing, unreadable = numbers(cells["elevation"])
+    # Not theirs: 999 is no code for missing here, but a height that many places have.
+    raw = pd.to_numeric(stripped(cells["elevation"]), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = convert(raw, "elevation", units["elevation"])
+    impossible = ~np.isnan(values) & ~((values >= ELEVATIONS[0]) & (values <= ELEVATIONS[1])) & ~missing
+    shown = examples(cells[["elevation"]], (unreadable | impossible) & journal.alive)
+    why = (
+        f"elevation is no number of metres within {ELEVATIONS[0]:g}..{ELEVATIONS[1]:g}, and unknown ({shown})"
+    )
+    journal.note("changed", unreadable | impossible, why)
+    known = (values >= ELEVATIONS[0]) & (values <= ELEVATIONS[1])
+    return np.where(known, values, np.nan)
+
+
 def converted(values: Array, quantity: str, unit: str, journal: Journal) -> Array:
     """Values in canonical units; a unit that looks like another is noted."""
     doubt = suspicion(quantity, values[journal.alive], unit)
@@ -44,9 +67,19 @@ def converted(values: Array, quantity: str, unit: str, journal: Journal) -> Arra
     return convert(values, quantity, unit)
 
 
-def drop_impossible(quantity: str, values: Array, journal: Journal) -> None:
-    """Drop the rows whose value no place or sensor can have."""
+def drop_impossible(
+    cells: pd.DataFrame,
+    quantity: str,
+    values: Array,
+    journal: Journal,
+    units: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Drop the rows whose value no place or sensor can have; say where another unit would explain it."""
     low, high = LIMITS[quantity]
     unit = {"lat": "degrees", "lon": "degrees", "temperature": "K", "wind": "m/s"}[quantity]
     outside = ~((values >= low) & (values <= high))
-    journal.note("dropped", outside, f"{quantity} is impossible: not within {low:g}..{high:g} {unit}")
+    shown = examples(cells[[quantity]], outside & journal.alive)
+    others = other_units(quantity, values[outside & journal.alive], units.get(quantity, unit))
+    hint = f"; they may be {others}" if others else ""
+    why = f"{quantity} is impossible: not within {low:g}..{high:g} {unit} ({shown}){hint}"
+    journal.note("dropped", outside, why)

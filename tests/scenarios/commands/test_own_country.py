@@ -75,6 +75,7 @@ def test_the_fitted_r0_feeds_an_ensemble(country, policyloop):
     assert (code, "15 groups" in out) == (0, True)
 
 
+@pytest.mark.slow
 def test_the_commented_levers_and_products_of_the_template_work(country, policyloop, tmp_path):
     path = country / "scenario.toml"
     lines = path.read_text(encoding="utf-8").splitlines()

@@ -108,6 +108,7 @@ def test_it_prints_a_table_csv_and_a_figure(valley, policyloop, tmp_path):
     ("words", "said"),
     [
         (["--policy", "0.5,0.5"], "1 entries are needed (x), and it has 2"),
+        (["--policy", "curent"], "did you mean 'current'?"),
         (["--policy", "y=0.5"], "lever"),
         (["--policy", "2"], "policy '2'"),
         (["--policy", "current"], "names no practice of today"),

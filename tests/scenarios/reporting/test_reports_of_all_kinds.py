@@ -162,6 +162,7 @@ def test_a_damaged_study_is_told_as_far_as_it_is_whole(tmp_path, page, policyloo
     assert "The study is damaged" in found.text
 
 
+@pytest.mark.slow
 def test_a_living_world_has_a_report_without_a_posterior(tmp_path):
     scenario = scenarios.load("weather-live").model_copy(update={"rounds": 4, "trials": 1})
     study = scenarios.run(scenario, out=tmp_path / "y.sqlite")
@@ -211,6 +212,7 @@ def test_a_function_of_ones_own_is_not_run_to_read_its_study(tmp_path):
     assert "mine.py" in found.text
 
 
+@pytest.mark.slow
 def test_stations_are_candidates(tmp_path):
     scenario = scenarios.load("weather").model_copy(update={"rounds": 4, "trials": 1})
     study = scenarios.run(scenario, out=tmp_path / "w.sqlite")
