@@ -320,7 +320,7 @@ def coast_distance(lon, lat):
     """Distance to the nearest coast of the maps' outline, km."""
     from scipy.spatial import cKDTree
 
-    from scenarios.figures.outline import COAST, Box, outline
+    from simulators.stations.coast import coast_distance
     from simulators.stations.sphere import points_on_sphere
 
     lines = outline(Box(-180.0, -90.0, 180.0, 90.0))[COAST]

@@ -71,8 +71,10 @@ def live(options, trial):
 
 
 def interval(values):
-    mean, low, high = mean_interval(np.asarray(values))
-    return f"{mean:.0f} [{low:.0f}, {high:.0f}]"
+    found = mean_interval(np.asarray(values))
+    if found["low"] is None or found["high"] is None:
+        return f"{found['mean']:.0f}"
+    return f"{found['mean']:.0f} [{found['low']:.0f}, {found['high']:.0f}]"
 
 
 def main():

