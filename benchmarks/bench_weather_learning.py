@@ -1,13 +1,13 @@
 """What agents' priors cost in regret where it feels warmest: paired trials of variants in the same worlds.
 
-    python benchmarks/bench_weather_learning.py goes-on    [--data FILE] [--trials 30] [--rounds 200] [--seed 0]
-    python benchmarks/bench_weather_learning.py correlated [--data FILE] [--trials 20] [--rounds 100] [--seed 0]
-    python benchmarks/bench_weather_learning.py live       [--trials 3] [--rounds 200] [--seed 0]
+    python benchmarks/bench_weather_learning.py goes-on --trials 30 --rounds 200 [--data FILE] [--seed 0]
+    python benchmarks/bench_weather_learning.py correlated --trials 20 --rounds 100 [--data FILE] [--seed 0]
+    python benchmarks/bench_weather_learning.py live --trials 3 --rounds 200 [--seed 0]
 
-goes-on: kernels of 500 samples frozen, or learned on from the agent's rounds (--deviation: how far they move).
-correlated: groups of d-gpucb independent, or correlated as the samples' residuals. live: agents of weather-live
-with the product of matern-3/2 and a kernel over time, or with the climate kernel. docs/weather-models.md has
-what came of it.
+goes-on: kernels of 500 samples frozen, or learned on from the agent's rounds (--deviation: how far they
+move). correlated: groups of d-gpucb independent, or correlated as the samples' residuals. live: agents of
+weather-live with the product of matern-3/2 and a kernel over time, or with the climate kernel.
+docs/weather-models.md has what came of it.
 """
 
 import argparse
