@@ -1,4 +1,4 @@
-"""Pack coastlines and borders for the maps: `scenarios/figures/outline.npz`, from two packages of npm.
+"""Pack coastlines and borders for the maps: `simulators/data/outline.npz`, from two packages of npm.
 
     npm pack world-atlas@2.0.2 us-atlas@3.0.1      (and unpack both here)
     python benchmarks/pack_outline.py world-atlas/countries-50m.json us-atlas/states-10m.json
@@ -13,7 +13,7 @@ from collections import Counter
 
 import numpy as np
 
-TARGET = "scenarios/figures/outline.npz"
+TARGET = "simulators/data/outline.npz"
 COAST, BORDER, STATE = range(3)
 
 

@@ -97,7 +97,7 @@ class PriorOutcomes:
         """
         below = [self.composed] if own else self.groups
         means = [ShiftedMean(mean, float(c)) for mean, c in zip(below, discrepancy.means, strict=True)]  # type: ignore[arg-type]
-        return Prior(discrepancy.kernels, discrepancy.noise_variances, means)
+        return Prior(discrepancy.kernels, discrepancy.noise_variances, means, discrepancy.correlation)
 
     def _group(self, j: int, policies: Any) -> Array:
         return self(policies)[:, j]

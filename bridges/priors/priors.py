@@ -6,6 +6,7 @@ pilot run, where the world lives; or random policies.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from bridges.priors.outcomes import PriorOutcomes
 from bridges.priors.samples import sample
 from bridges.seeds import as_int, child
 from bridges.steps import Steps
+from optimizer.prior.correlation import residual_correlation
 from optimizer.prior.learning import ON_GRAPH
 from optimizer.prior.learning import learn_prior as learn_from_samples
 from optimizer.prior.prior import Prior
@@ -29,6 +31,7 @@ def learn_prior(
     restarts: int = 2,
     seed: int | np.random.SeedSequence = 0,
     own: bool = False,
+    correlated: bool = False,
     jobs: int = 1,
     on_group: Callable[[int], None] | None = None,
     mean_from: PriorOutcomes | None = None,
@@ -61,6 +64,8 @@ def learn_prior(
         Of policies, noise and starts.
     own : bool, default=False
         Learn one kernel of the composed values instead, for aggregate agents with `kernel="own"`.
+    correlated : bool, default=False
+        Learn as well how groups go together (`optimizer.prior.correlation`); without meaning for `own`.
     jobs : int, default=1
         Processes that learn groups side by side; the result does not depend on it.
     on_group : callable, optional
@@ -95,7 +100,7 @@ def learn_prior(
             raise SimulationError(f"compose fails at all of {len(values)} samples, or gives no finite number")
     if mean_from is not None:
         values = values - (mean_from.composed(policies)[:, None] if own else mean_from(policies))
-    return learn_from_samples(
+    prior = learn_from_samples(
         family,
         features,
         values,
@@ -107,6 +112,9 @@ def learn_prior(
         jobs=jobs,
         on_group=on_group,
     )
+    if not correlated or own:
+        return prior
+    return replace(prior, correlation=residual_correlation(prior, features, values))
 
 
 def known_prior(environment: Environment) -> Prior:

@@ -39,7 +39,7 @@ from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import SearchSpace
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 KEPT_NUMBERS = 5e7
 """Numbers that mixtures over candidates may keep (400 MB): more observations have fewer components."""
@@ -97,13 +97,16 @@ class Belief:
         none: Policies = np.empty(0, dtype=np.int64) if space.finite else np.empty((0, space.d))
         self.history: History = History(none, composition.groups)
         self.prior: Prior | None = None
+        self._given: Prior | None = None
         self.model: Model | CandidateMixture | None = None
         self.draws: CandidateDraws | None = None
         self._drawing = drawing
         self._groups = tuple(groups)  # whose prior is composed
         self._groups_noise = np.empty(0)
         prior = settings.prior
-        self.own: OwnRounds | None = OwnRounds(settings.family, settings.seed) if prior is None else None
+        self.own: OwnRounds | None = None
+        if prior is None or (settings.goes_on and not groups):
+            self.own = OwnRounds(settings.family, settings.seed, prior)
         self._postponed = False
         self._feasible: tuple[int, float | None, Feasibility] | None = None  # after so many told, at a time
         self.surprises: list[Surprise] = []
@@ -114,6 +117,7 @@ class Belief:
             if groups:
                 self._groups_noise = prior.noise_variances
                 prior = joined([prior.composed(one) for one in groups])
+            self._given = prior
             self._form(prior)
 
     def composed_by(self, composition: BaseComposition) -> "Belief":
@@ -240,10 +244,10 @@ class Belief:
         """The posterior of all that was told, one by one or `together`, as where it was just learned from."""
         if self.learned is not None:
             self._form_mixture(self.learned.mixture())
-        elif self.own is not None:
+        elif (given := self._given) is not None:
+            self._form(given)
+        else:
             self.prior = self.model = self.draws = None
-        elif self.prior is not None:
-            self._form(self.prior)
         if self.model is None:
             return
         told = self.history

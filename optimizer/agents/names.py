@@ -82,7 +82,7 @@ def make_agent(
     if settings is None and name == "auto":
         changes = AUTO | changes
     settings = replace(settings or AgentSettings(), **changes)
-    through = make_propagation(settings.propagation, composition.groups, settings.seed)
+    through = make_propagation(settings.propagation, composition.groups, settings.seed, settings.correlation)
     if name in GP_AGENTS:
         feedback, acquisition = GP_AGENTS[name]
         if isinstance(composition, GeneralComposition) and feedback == "decomposed":

@@ -254,7 +254,7 @@ def objective_interval(
 ) -> tuple[float, float, float]:
     """Mean, low and high of the objective at one policy, in its own sign: 95 % credible.
 
-    Of what a composition makes of independent means and variances (1, J). Where the groups have ranges
+    Of what a composition makes of means and variances (1, J). Where the groups have ranges
     (J, 2) the interval ends with what they let the objective be; `of_groups` composes them, if that is
     another one.
     """

@@ -27,6 +27,9 @@ class AgentSettings:
         learns it from its own rounds: the first max(5, 2 d) of them are a Sobol design, then kernels are
         learned anew after every `tell` (above 50 observations, whenever they have grown by 2 %), and how
         uncertain they are is part of what it believes; see `optimizer.prior.own_rounds`.
+    goes_on : bool, default False
+        Whether kernels go on being learned from the agent's own rounds where there is a `prior`, beginning
+        with its kernels, which are of the `family`. A prior that is composed of the groups' stays as it is.
     kernel : {"composed", "own"}, default "composed"
         What `prior` is for an agent with aggregate feedback: priors of the groups, to be composed, or one of
         the composed values. Under a general composition it has to be the latter: no general g composes
@@ -43,7 +46,8 @@ class AgentSettings:
     exploration : Exploration, optional
         A schedule of beta_t of one's own, in place of the three before.
     family : str, default "rbf"
-        Kernel family where the agent learns from its own rounds: one of `family_names()`, but "diffusion".
+        Kernel family where the agent learns from its own rounds: one of `family_names()`, but "diffusion" and
+        "climate".
     propagation : {"default", "bound", "delta", "sampled"}, default "default"
         How an agent with decomposed feedback carries its posterior through a general composition (Algorithm
         3); see `optimizer.composition.propagation`. A linear one is exact, and needs none.
@@ -86,6 +90,7 @@ class AgentSettings:
     """
 
     prior: Prior | None = None
+    goes_on: bool = False
     kernel: Literal["composed", "own"] = "composed"
     delta: float = 0.1
     scale_down: float = 5.0
@@ -108,6 +113,11 @@ class AgentSettings:
     query_budget: float | None = None
     observe: Literal["chosen", "all"] = "chosen"
     storage: RowStorage | None = None
+
+    @property
+    def correlation(self) -> Array | None:
+        """Of the groups, where the prior knows one."""
+        return None if self.prior is None else self.prior.correlation
 
     def spending(self, space: SearchSpace, parts: bool) -> Spending | None:
         """What may be spent, by an agent that can observe `parts` of a policy; None where nothing costs."""

@@ -60,7 +60,7 @@ class TradeOff:
                 Composition(J, weights=row, sense="maximize" if one.sign > 0 else "minimize")
                 for row, one in zip(np.eye(J), objectives, strict=False)
             ]
-        return cls(objectives, make_propagation(settings.propagation, J, settings.seed))
+        return cls(objectives, make_propagation(settings.propagation, J, settings.seed, settings.correlation))
 
     def drawn(self, seed: int, place: int) -> Array:
         """The weights (K,) of a trial's policy, the same for all agents of the trial."""

@@ -44,7 +44,16 @@ CURVATURE_SHARE = 1e-4
 
 
 class Propagation(ABC):
-    """The posterior of the objective from the moments of the groups."""
+    """The posterior of the objective from the moments of the groups.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (J, J), or None
+        Of the groups at a policy, given all observations; None where they are independent. What "bound" says
+        holds for any.
+    """
+
+    correlation: Array | None = None
 
     def check(self, composition: BaseComposition) -> None:  # noqa: B027 - most ask for nothing
         """Raise ValueError if the composition lacks what this propagation needs."""
@@ -143,7 +152,13 @@ class Bound(_AtTheMean):
 
 
 class Delta(_AtTheMean):
-    """First order: mean g(mu), variance sum_j (dg/df_j)^2 var_j with the slopes at mu."""
+    """First order: mean g(mu), variance sum_j (dg/df_j)^2 var_j with the slopes at mu.
+
+    With a correlation R, sum_jk (dg/df_j) sd_j R_jk sd_k (dg/df_k).
+    """
+
+    def __init__(self, correlation: Array | None = None) -> None:
+        self.correlation = correlation
 
     def moments(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
@@ -157,8 +172,11 @@ class Delta(_AtTheMean):
         self, composition: BaseComposition, means: Array, variances: Array, policies: Policies
     ) -> Array:
         slopes = composition.slopes(means, policies, np.sqrt(variances))
-        variance: Array = (slopes**2 * variances).sum(axis=1)
-        return variance
+        if self.correlation is None:
+            variance: Array = (slopes**2 * variances).sum(axis=1)
+            return variance
+        spread = slopes * np.sqrt(variances)
+        return np.asarray(np.einsum("nj,jk,nk->n", spread, self.correlation, spread))
 
     def moment_slopes(
         self, composition: BaseComposition, means: Array, variances: Array, policies: Array
@@ -173,7 +191,17 @@ class Delta(_AtTheMean):
         in_policies = central_differences(
             lambda X: self._variance(composition, means, variances, X), policies
         )
-        return mean, GroupSlopes(in_means, mean.means**2, in_policies)
+        if self.correlation is None:
+            return mean, GroupSlopes(in_means, mean.means**2, in_policies)
+        deviations = np.sqrt(variances)
+        # Where a variance is zero the root has no slope; the group's own term has.
+        ratio = np.divide(
+            (mean.means * deviations) @ self.correlation,
+            deviations,
+            out=mean.means.copy(),
+            where=deviations > 0,
+        )
+        return mean, GroupSlopes(in_means, mean.means * ratio, in_policies)
 
 
 class Closed(_ByMoments):
@@ -208,12 +236,19 @@ class Sampled(Propagation):
         Of z.
     samples : int, optional
         S, a power of two; 32 unless given, more from five groups on: at least 8 J.
+    correlation : ndarray of shape (J, J), optional
+        Of the groups; z then has it.
     """
 
-    def __init__(self, groups: int, seed: int = 0, samples: int | None = None) -> None:
-        self.z = standard_normal_points(
+    def __init__(
+        self, groups: int, seed: int = 0, samples: int | None = None, correlation: Array | None = None
+    ) -> None:
+        self.z: Array = standard_normal_points(
             samples or max(SAMPLES, 1 << (8 * groups - 1).bit_length()), groups, seed
         )
+        self.correlation = correlation
+        if correlation is not None:
+            self.z = np.ascontiguousarray(self.z @ np.linalg.cholesky(correlation).T)
 
     def spread(self, share: float) -> Sampled:
         """The same, its samples so many times as far from the mean."""
@@ -281,9 +316,13 @@ def credible_interval(
     """Mean, low and high of the objective at one policy, in its own sign, by any propagation.
 
     All three are of the same samples, many more than a search uses: their mean, and quantiles. Samples of a
-    group outside its range (J, 2), if there is one, are taken to the end of it.
+    group outside its range (J, 2), if there is one, are taken to the end of it. Groups are correlated as the
+    composition's propagation has them.
     """
-    outcomes = Sampled(composition.groups, samples=INTERVAL_SAMPLES).outcomes(means, variances)
+    through = getattr(composition, "propagation", None)
+    correlation = None if through is None else through.correlation
+    sampled = Sampled(composition.groups, samples=INTERVAL_SAMPLES, correlation=correlation)
+    outcomes = sampled.outcomes(means, variances)
     if ranges is not None:
         outcomes = np.clip(outcomes, ranges[:, 0], ranges[:, 1])
     values = composition.unsigned(outcomes, policies)[:, 0]
@@ -306,14 +345,17 @@ def standard_normal_points(samples: int, dimensions: int, seed: int) -> Array:
     return np.ascontiguousarray(white)
 
 
-def make_propagation(name: str, groups: int, seed: int) -> Propagation:
-    """Propagation by name; "default" is the one that docs/propagation.md found best."""
+def make_propagation(name: str, groups: int, seed: int, correlation: Array | None = None) -> Propagation:
+    """Propagation by name, of groups that are correlated or not.
+
+    "default" is the one that docs/propagation.md found best.
+    """
     if name == "default":
         name = DEFAULT_PROPAGATION
     if name == "bound":
         return Bound()
     if name == "delta":
-        return Delta()
+        return Delta(correlation)
     if name == "sampled":
-        return Sampled(groups, seed)
+        return Sampled(groups, seed, correlation=correlation)
     raise ValueError(f"propagation must be 'default', {', '.join(map(repr, PROPAGATIONS))}, not {name!r}")

@@ -56,22 +56,24 @@ class SpaceTimeKernel(KernelOperator):  # type: ignore[misc]
         return f"{self.k1} over places * {self.k2} over time"
 
 
-def climate_kernel(day: float = 24.0) -> Kernel:
+def climate_kernel(day: float = 24.0, unit: float = 1.0) -> Kernel:
     """A place's climate, which stays, plus the weather, which passes, plus a daily cycle; variances about 1.
 
-    Of places in units of 1,000 km and hours: Matern (nu = 1/2) over places alone, as rough as hills and
-    shores are; Matern (nu = 3/2) over places times an exponential over time, for what fronts bring; and a
-    squared exponential over places times a periodic kernel over time (MacKay 1998) of period `day`. All
-    amplitudes and length scales are to be learned, but the period.
+    Of places and hours, for a country that is about three `unit`s wide: Matern (nu = 1/2) over places alone,
+    as rough as hills and shores are; Matern (nu = 3/2) over places times an exponential over time, for what
+    fronts bring; and a squared exponential over places times a periodic kernel over time (MacKay 1998) of
+    period `day`. All amplitudes and length scales are to be learned, but the period.
     """
-    lengths, amplitudes = (0.05, 20.0), (1e-3, 1e3)
+    lengths, amplitudes = (0.05 * unit, 20.0 * unit), (1e-3, 1e3)
 
     def product(amplitude: float, place: Kernel, time: Kernel) -> SpaceTimeKernel:
         return SpaceTimeKernel(ConstantKernel(amplitude, amplitudes) * place, time)
 
-    climate = product(1.0, Matern(0.5, lengths, nu=0.5), ConstantKernel(1.0, "fixed"))
-    weather = product(0.5, Matern(0.8, lengths, nu=1.5), Matern(day, (2.0, 300.0), nu=0.5))
-    daily = product(0.5, RBF(3.0, (0.5, 30.0)), ExpSineSquared(1.0, day, (0.3, 10.0), "fixed"))
+    climate = product(1.0, Matern(0.5 * unit, lengths, nu=0.5), ConstantKernel(1.0, "fixed"))
+    weather = product(0.5, Matern(0.8 * unit, lengths, nu=1.5), Matern(day, (2.0, 300.0), nu=0.5))
+    daily = product(
+        0.5, RBF(3.0 * unit, (0.5 * unit, 30.0 * unit)), ExpSineSquared(1.0, day, (0.3, 10.0), "fixed")
+    )
     kernel: Kernel = climate + weather + daily
     return kernel
 

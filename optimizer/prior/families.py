@@ -29,13 +29,16 @@ FAMILIES: dict[str, KernelFamily] = {
 ON_GRAPH = "diffusion"
 """The family that knows the graph: `optimizer.kernels.diffusion.DiffusionKernel`."""
 
+CLIMATE = "climate"
+"""The family of a world that lives, learned from samples: `optimizer.kernels.space_time.climate_kernel`."""
+
 _registered: dict[str, KernelFamily] = {}
 _classes: dict[str, dict[str, type[Kernel]]] = {}
 
 
 def family_names() -> list[str]:
     """Names of the kernel families: our own, then those that were registered."""
-    return [*FAMILIES, ON_GRAPH, *sorted(_registered)]
+    return [*FAMILIES, ON_GRAPH, CLIMATE, *sorted(_registered)]
 
 
 def registered_family(name: str) -> bool:
@@ -82,7 +85,7 @@ def register_family(name: str, family: KernelFamily) -> None:
     """
     if not name:
         raise ValueError("a kernel family's name must not be empty")
-    if name in (*FAMILIES, ON_GRAPH) or _registered.get(name, family) is not family:
+    if name in (*FAMILIES, ON_GRAPH, CLIMATE) or _registered.get(name, family) is not family:
         raise ValueError(f"kernel family {name!r} is already registered")
     X = np.array([[0.1, 0.4], [0.5, 0.2], [0.9, 1.0]])
     for p in (1, 2):
@@ -164,11 +167,13 @@ class Family:
         If the family is unknown or lacks its graph.
     """
 
-    def __init__(self, name: str, graph: "nx.Graph | None" = None, time: bool = False) -> None:
+    def __init__(self, name: str, graph: "nx.Graph[Any] | None" = None, time: bool = False) -> None:
         if name not in family_names():
             raise ValueError(unknown_name("kernel family", name, family_names()))
         if name == ON_GRAPH and graph is None:
             raise ValueError(f"the kernel family {name!r} needs a graph")
+        if name == CLIMATE:
+            raise ValueError(f"the kernel family {name!r} needs samples of a world that lives")
         self.name = name
         self.laplacian: GraphLaplacian | None = GraphLaplacian.of(graph) if name == ON_GRAPH else None
         self.time = time

@@ -129,6 +129,12 @@ class Group:
         if own:
             self.deviations = np.full(len(priors), np.inf)
 
+    def begin_at(self, theta: Array, deviation: float) -> None:
+        """Have priors about logarithms (n,) of all but the noise, with this deviation, for the weak ones."""
+        n = len(theta)
+        self.means[:n], self.deviations[:n] = theta, deviation
+        self.default[:n] = theta
+
     def split(self, theta: Array) -> tuple[float, Array, float | None]:
         """The amplitude, the logarithms of the kernel's hyperparameters, and the noise variance if any."""
         amplitude = float(np.exp(theta[0]))

@@ -37,6 +37,8 @@ class LearnedGroup:
         Noise variance in the outcome's own unit, where it is not learned.
     varies : bool
         Whether the samples varied, so that there was something to learn from.
+    mean_variance : float
+        Of the constant mean, in amplitudes; 0 where it is known.
     """
 
     best: Array
@@ -47,6 +49,7 @@ class LearnedGroup:
     mean: float
     noise: float
     varies: bool
+    mean_variance: float = MEAN_VARIANCE
 
     def prior(self, theta: Array, family: Family, span: Array) -> Prior:
         """The prior of the group that hyperparameters make, which are `best` or one of the `draws`."""
@@ -54,8 +57,9 @@ class LearnedGroup:
         inner = theta[1:-1] if self.learns_noise else theta[1:]
         noise = float(np.exp(theta[-1])) * self.unit**2 if self.learns_noise else self.noise
         kernel = ConstantKernel(amplitude) * family.in_units(inner, span)
-        about_mean = ConstantKernel(MEAN_VARIANCE * amplitude)
-        return Prior([kernel + about_mean], np.array([noise]), [self.mean])
+        if self.mean_variance:
+            kernel = kernel + ConstantKernel(self.mean_variance * amplitude)
+        return Prior([kernel], np.array([noise]), [self.mean])
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,11 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 from threadpoolctl import ThreadpoolController
 
 from optimizer.arrays import Array
+from optimizer.kernels.space_time import climate_kernel
 from optimizer.posterior.inputs import as_observations, as_points, as_variances
+from optimizer.prior.families import CLIMATE, Family, registered_family
 from optimizer.prior.families import FAMILIES as FAMILIES
 from optimizer.prior.families import ON_GRAPH as ON_GRAPH
-from optimizer.prior.families import Family, registered_family
 from optimizer.prior.hyperparameters import Group
 from optimizer.prior.prior import Prior
 
@@ -35,7 +36,7 @@ def learn_prior(
     X: ArrayLike,
     Y: ArrayLike,
     *,
-    graph: "nx.Graph | None" = None,
+    graph: "nx.Graph[Any] | None" = None,
     time: bool = False,
     noise_variances: ArrayLike | None = None,
     restarts: int = 2,
@@ -51,10 +52,11 @@ def learn_prior(
 
     Parameters
     ----------
-    kernel : {"rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion"} or Kernel
+    kernel : {"rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion", "climate"} or Kernel
         A family, with a length scale for every feature, or a kernel whose hyperparameters are to be learned.
         A family may be registered besides (`optimizer.register_family`).
-        The family "diffusion" sees the numbers of a graph's nodes.
+        The family "diffusion" sees the numbers of a graph's nodes; "climate" needs `time`, and is a kernel of
+        its own (`optimizer.kernels.space_time.climate_kernel`), with no priors but bounds.
     X : array_like of shape (n, p)
         Features of the samples.
     Y : array_like of shape (n, J)
@@ -91,6 +93,9 @@ def learn_prior(
     Y = np.asarray(Y, dtype=float)
     Y = as_observations(Y, len(X), Y.shape[1] if Y.ndim == 2 else 1)
     J = Y.shape[1]
+    if time and kernel == CLIMATE:
+        spans = np.ptp(X[:, :-1], axis=0)
+        kernel = climate_kernel(unit=float(np.exp(np.log(spans[spans > 0]).mean())) / 3 if spans.any() else 1)
     family = Family(kernel, graph, time) if isinstance(kernel, str) else kernel
     known = np.full(J, np.nan) if noise_variances is None else as_variances(noise_variances, (J,))
     observed = [np.isfinite(Y[:, j]) for j in range(J)]

@@ -18,10 +18,11 @@ from functools import cached_property
 import numpy as np
 
 from optimizer.arrays import Array
-from optimizer.prior.families import ON_GRAPH, Family
+from optimizer.prior.families import CLIMATE, ON_GRAPH, Family
 from optimizer.prior.hyperparameters import Group, LengthPrior
 from optimizer.prior.learned import MEAN_VARIANCE, Learned, LearnedGroup
 from optimizer.prior.learning import one_thread, outcome_units
+from optimizer.prior.prior import Prior
 
 LENGTH = LengthPrior(math.log(0.35), 1.0)
 """Shorter than for samples, so that data have to show how far one may extrapolate: docs/calibration.md."""
@@ -33,6 +34,11 @@ RESTARTS = 2
 MOST = 1000
 TOLERANCE = 1e-7
 """Of the search, as a share of the log density: it begins anew with the next observation."""
+
+BEGUN_FROM, BEGUN_GROWTH = 5, 1.25
+BEGUN_DEVIATION = 0.15
+"""Where learning begins with kernels of samples: from how many observations on, by which growth, and the
+standard deviation by which logarithms of hyperparameters move: docs/weather-models.md."""
 
 DRAWS = 24
 DRAWS_TIMES_OBSERVATIONS = 960
@@ -61,23 +67,30 @@ class OwnRounds:
         Of the kernels.
     seed : int
         Of random starts and draws, together with the number of rounds told.
+    begin : Prior, optional
+        Kernels of the family, learned elsewhere, with which the learning begins: they take the place of the
+        weak priors of the hyperparameters (`BEGUN_DEVIATION`), and their means that of the observations'. The
+        most probable hyperparameters are then the only draw.
     """
 
-    def __init__(self, family: str, seed: int) -> None:
-        if family != ON_GRAPH:
+    def __init__(self, family: str, seed: int, begin: Prior | None = None) -> None:
+        if family not in (ON_GRAPH, CLIMATE):
             Family(family)  # refuses an unknown one before the first round
         self._name = family
         self._seed = seed
+        self.begin = begin
         self.last: Learned | None = None
 
     @cached_property
     def family(self) -> Family:
-        """The family; ValueError for the one that needs a graph, which agents do not have."""
+        """The family; ValueError for those that need a graph or samples, which agents do not have."""
         return Family(self._name)
 
     def due(self, observations: int, surprised: bool) -> bool:
         """Whether it is time to learn anew."""
         last = self.last.learned_at if self.last else 0
+        if self.begin is not None:
+            return observations >= max(BEGUN_FROM, BEGUN_GROWTH * last)
         return surprised or observations >= max(GROWTH * last, last + 1)
 
     def learn(
@@ -102,16 +115,19 @@ class OwnRounds:
         samples = [np.flatnonzero(np.isfinite(y)) for y in Y.T]
         units, varies = outcome_units([Y[rows, j] for j, rows in enumerate(samples)])
         span = self.family.span(X)
-        S = draws(observations, room)
+        S = draws(observations, room) if self.begin is None else 1
+        about_mean = MEAN_VARIANCE if self.begin is None else 0.0
         groups = []
         with one_thread():
             for j, rows in enumerate(samples):
-                mean = float(Y[rows, j].mean())
+                mean = self._mean(j, Y[rows, j])
                 rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(len(Y), j)))
                 if len(rows) > MOST:
                     rows = np.sort(rng.choice(rows, MOST, replace=False))
                 y, stated = (Y[rows, j] - mean) / units[j], noise[rows, j] / units[j] ** 2
-                group = Group(self.family, X[rows] / span, y, stated, LENGTH, MEAN_VARIANCE)
+                group = Group(self.family, X[rows] / span, y, stated, LENGTH, about_mean)
+                if self.begin is not None:
+                    group.begin_at(self._begun(j, units[j], span), BEGUN_DEVIATION)
                 if varies[j]:
                     best = group.most_probable(self._starts(j, group, restarts, rng), rng, TOLERANCE)
                     some = group.draws(best, S, rng)
@@ -120,11 +136,36 @@ class OwnRounds:
                 # What states no noise where all others did, has theirs.
                 own = 0.0 if group.learns_noise else float(noise[rows, j].mean())
                 groups.append(
-                    LearnedGroup(best, *some, group.learns_noise, float(units[j]), mean, own, bool(varies[j]))
+                    LearnedGroup(
+                        best,
+                        *some,
+                        group.learns_noise,
+                        float(units[j]),
+                        mean,
+                        own,
+                        bool(varies[j]),
+                        about_mean,
+                    )
                 )
         restarted = observations if restarts else before
         self.last = Learned(self.family.name, span, groups, observations, restarted)
         return self.last
+
+    def _mean(self, j: int, y: Array) -> float:
+        """The prior mean of group j."""
+        if self.begin is None:
+            return float(y.mean())
+        begun = self.begin.means[j]
+        assert not callable(begun)  # scenarios refuse `mean_from` here
+        return float(begun)
+
+    def _begun(self, j: int, unit: float, span: Array) -> Array:
+        """The amplitude and the kernel of group j to begin with, in the units of its samples: logarithms."""
+        assert self.begin is not None
+        theta: Array = np.array(self.begin.kernels[j].theta)
+        theta[0] -= 2 * math.log(unit)
+        theta[1:] += self.family.shift(len(theta) - 1, np.ones(len(span)), span)
+        return theta
 
     def _starts(self, j: int, group: Group, restarts: bool, rng: np.random.Generator) -> list[Array]:
         """Where the search for the most probable hyperparameters of group j begins."""

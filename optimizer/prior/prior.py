@@ -48,6 +48,9 @@ class Prior:
         Variance of an observation that states none of its own.
     means : sequence of J floats or callables
         mu_{j,0}: constants, or functions from policies to (n,).
+    correlation : ndarray of shape (J, J), optional
+        Of the groups at a policy, given all observations; None where they are independent. See
+        `optimizer.prior.correlation`.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class Prior:
     kernels: Sequence[Kernel]
     noise_variances: Array
     means: Sequence[PriorMean]
+    correlation: Array | None = None
 
     def __post_init__(self) -> None:
         """Check that the three have one entry a group."""
@@ -99,19 +103,21 @@ class Prior:
         """
         if any(callable(mean) for mean in self.means):
             raise TypeError("a prior whose mean is a function cannot be stored")
-        return {
+        together = {} if self.correlation is None else {"correlation": self.correlation.tolist()}
+        return together | {
             "kernels": [kernel_to_dict(kernel) for kernel in self.kernels],
             "noise_variances": self.noise_variances.tolist(),
             "means": [float(mean) for mean in self.means],  # type: ignore[arg-type]
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], graph: "nx.Graph | None" = None) -> "Prior":
+    def from_dict(cls, data: dict[str, Any], graph: "nx.Graph[Any] | None" = None) -> "Prior":
         """Prior of what `to_dict` gave; diffusion kernels, stored without their graph, need it again."""
         return cls(
             [kernel_from_dict(kernel, graph) for kernel in data["kernels"]],
             np.array(data["noise_variances"], dtype=float),
             [float(mean) for mean in data["means"]],
+            np.array(data["correlation"], dtype=float) if "correlation" in data else None,
         )
 
 
@@ -143,7 +149,7 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
     return data
 
 
-def kernel_from_dict(data: dict[str, Any], graph: "nx.Graph | None" = None) -> Kernel:
+def kernel_from_dict(data: dict[str, Any], graph: "nx.Graph[Any] | None" = None) -> Kernel:
     """Kernel of what `kernel_to_dict` gave, of nothing but `STORABLE_KERNELS` and registered families."""
     known = {cls.__name__: cls for cls in STORABLE_KERNELS}
     name = data["class"]

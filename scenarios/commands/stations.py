@@ -105,7 +105,10 @@ def stations(
     if file.suffix == ".toml":
         options = _of_scenario(file) | given
     try:
-        found, report = read_stations(options["data"], **{k: v for k, v in options.items() if k != "data"})
+        with _stage(f"reading {file}", quiet):
+            found, report = read_stations(
+                options["data"], **{name: one for name, one in options.items() if name != "data"}
+            )
     except (ValueError, TypeError) as error:
         raise UserError(on_one_line(error)) from error
     choice = _choice(found, folds, learn_noise, jobs, quiet) if kernels else None

@@ -20,6 +20,7 @@ from scenarios.declaration.schema import (
     PriorSpec,
     Scenario,
 )
+from scenarios.declaration.table import NotStorable
 from scenarios.errors import UserError
 from simulators.contract.targets import absolute, is_target
 
@@ -199,7 +200,10 @@ def describe(error: ValidationError, source: str, overrides: Mapping[str, Any]) 
         return f"{where}: {shown} = {_shown(first['input'])}: {problem}{more}"
     accepted = field or "a scenario table"
     if first["type"] == "value_error":
-        accepted = str(first["ctx"]["error"])
+        fault = first["ctx"]["error"]
+        accepted = str(fault)
+        if isinstance(fault, NotStorable):
+            return f"{where}: {shown}.{fault.key} = {fault.value}; accepted: {accepted}{more}"
     if first["type"] == "missing":
         return f"{where}: {shown} is missing; accepted: {accepted}{more}"
     named = isinstance(first["input"], str) and first["type"] in ("literal_error", "value_error")

@@ -16,10 +16,10 @@ from simulators.contract.targets import is_target
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False, description="a finite number")]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, description="a finite number, 0 or more")]
 SAMPLES = "a whole number, 2 or more, or 0 (no samples: each trial learns from its own rounds)"
-FAMILIES = ("rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion")
+FAMILIES = ("rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion", "climate")
 FAMILY = (
-    'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph), or '
-    "FILE.py:function (a kernel of length scales and bounds)"
+    'one of "rbf", "matern-1/2", "matern-3/2", "matern-5/2", "rq", "diffusion" (on a graph), "climate" (of a '
+    "world that lives), or FILE.py:function (a kernel of length scales and bounds)"
 )
 SOURCE = (
     'one of "samples", "environment" (the kernels that a drawn world names), "rounds" (each trial\'s own)'
@@ -69,8 +69,8 @@ class PriorSpec(Table):
         environment names; or each trial's own rounds.
     family : str, default "rbf"
         Kernel family, where kernels are learned. "diffusion" needs an environment with a graph, whose option
-        `features` it sets to "graph". FILE.py:function names one of your own: from length scales (p,) and
-        their bounds it makes a kernel.
+        `features` it sets to "graph"; "climate" a world that lives. FILE.py:function names one of your own:
+        from length scales (p,) and their bounds it makes a kernel.
     samples : int, default 1000
         Samples outside the trials from which kernels are learned, then frozen; 0: each trial
         learns from its own rounds. Without meaning for the other sources.
@@ -84,6 +84,11 @@ class PriorSpec(Table):
     each_trial : bool, default False
         Learn a prior from samples of its own for each trial, so that intervals over trials hold its luck;
         otherwise all trials of a world share one.
+    goes_on : bool, default False
+        Agents go on learning the kernels of the samples from their own rounds; otherwise these are frozen.
+    correlated : bool, default False
+        Groups go together, beyond their means, as the residuals of the samples do: for a composition that is
+        not linear.
     """
 
     source: Literal["samples", "environment", "rounds"] = Field(default="samples", description=SOURCE)
@@ -93,11 +98,18 @@ class PriorSpec(Table):
     kernel: Literal["composed", "own"] = Field(default="composed", description=KERNEL)
     mean_from: MeanSpec | None = Field(default=None, description="a table with a name and options")
     each_trial: bool = Field(default=False, description="true or false")
+    goes_on: bool = Field(default=False, description="true or false")
+    correlated: bool = Field(default=False, description="true or false")
 
     @model_validator(mode="after")
     def _each_learns(self) -> Self:
         if self.each_trial and not (self.source == "samples" and self.given):
             raise ValueError('each_trial is accepted only with source = "samples", and 2 samples or more')
+        for name in ("goes_on", "correlated"):
+            if getattr(self, name) and not (self.source == "samples" and self.given):
+                raise ValueError(f'{name} is accepted only with source = "samples", and 2 samples or more')
+        if self.goes_on and (self.family in ("diffusion", "climate") or self.mean_from is not None):
+            raise ValueError('goes_on is accepted with neither mean_from nor family "diffusion" or "climate"')
         return self
 
     @field_validator("samples")
@@ -260,8 +272,9 @@ class Scenario(Table):
     stop_at_failure : bool, default False
         End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
     objective : str, default ""
-        In place of the environment's: "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
-        FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
+        In place of the environment's: "worst-group", "worst-rate", "group-gap", "cvar:LEVEL",
+        "count:THRESHOLD", or FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values
+        (...,).
     objectives : list of str, default []
         Two or three, in place of one: "total" (the environment's objective), a group, or one of those above
         but code. Agents explore the frontier between them.

@@ -1,20 +1,21 @@
 """Coasts and borders on a map, without a network: Natural Earth 1:50m and the borders of the United States.
 
-They come with the package, in hundredths of a degree; `outline-licence.txt` beside this file says from where.
+They come with the package (`simulators.stations.coast`), in hundredths of a degree.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import as_file, files
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.arrays import Array
-
-COAST, BORDER, STATE = range(3)
+from simulators.stations.coast import BORDER as BORDER
+from simulators.stations.coast import COAST as COAST
+from simulators.stations.coast import STATE as STATE
+from simulators.stations.coast import outline_lines
 
 MARGIN = 0.04
 """Of a map around its places, as a share of its extent, and the least in degrees."""
@@ -48,10 +49,7 @@ class Box(NamedTuple):
 @cache
 def _lines() -> tuple[list[Array], NDArray[np.uint8], Array]:
     """All lines as points (m, 2) in degrees, the kind of each, and their boxes (west, south, east, north)."""
-    with as_file(files("scenarios.figures") / "outline.npz") as path, np.load(path) as stored:
-        steps, lengths, kinds = stored["steps"], stored["lengths"].astype(int), stored["kinds"]
-    ends = np.cumsum(lengths)
-    lines = [np.cumsum(part, axis=0, dtype=float) / 100.0 for part in np.split(steps, ends[:-1])]
+    lines, kinds = outline_lines()
     boxes = np.array([[*line.min(axis=0), *line.max(axis=0)] for line in lines])
     return lines, kinds, boxes
 

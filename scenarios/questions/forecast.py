@@ -21,9 +21,10 @@ from threadpoolctl import threadpool_limits
 
 from optimizer.agents.gp_agent import GPAgent
 from optimizer.agents.names import GP_AGENTS
+from optimizer.prior.families import CLIMATE
 from scenarios.errors import UserError
 from scenarios.numbers import significant
-from scenarios.questions.forecaster import CLIMATE, End, Forecaster
+from scenarios.questions.forecaster import End, Forecaster
 from scenarios.results.statistics import typical_advice
 from scenarios.study.facts import Facts, Station
 from scenarios.study.records import StoredRound

@@ -2,7 +2,8 @@
 
 Its kernel is that of a climate that stays, a weather that passes and a daily cycle (`climate_kernel`), or the
 product of a family over places and a kernel over time, as agents have it. It is learned from the readings
-that the environment sets aside, which are no part of the trial, and told the trial's readings.
+that the environment sets aside, which are no part of the trial, and told the trial's readings. What is warmer
+than foretold is drier than foretold: intervals of the objective know how readings go together.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ import bridges
 from optimizer import GaussianProcess, learn_prior
 from optimizer.agents.recommending import objective_interval
 from optimizer.arrays import Array
+from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition
-from optimizer.kernels.space_time import climate_kernel
-from optimizer.prior.families import FAMILIES
+from optimizer.composition.propagation import Delta
+from optimizer.prior.correlation import residual_correlation
+from optimizer.prior.families import CLIMATE, FAMILIES
 from scenarios.errors import UserError
 from scenarios.study.records import StoredRound
 from simulators.stations.sphere import points_on_sphere
 
-CLIMATE = "climate"
 KERNELS = (CLIMATE, *FAMILIES)
 
 SAMPLES = 300
@@ -56,16 +58,20 @@ class Forecaster:
         self.composition: BaseComposition = bridges.composition(environment)
         X, Y = environment.set_aside
         some = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLES])
+        seen = self._seen(X[some, :-1], X[some, -1])
         prior = learn_prior(
-            climate_kernel() if kernel == CLIMATE else kernel,
-            self._seen(X[some, :-1], X[some, -1]),
+            kernel,
+            seen,
             Y[some],
             time=True,
             noise_variances=environment.noise_variances,
             restarts=0,
         )
-        self.noise = prior.noise_variances
-        self.groups = [
+        self.noise: Array = prior.noise_variances
+        if isinstance(self.composition, GeneralComposition):
+            together = Delta(residual_correlation(prior, seen, Y[some]))
+            self.composition = self.composition.propagated(together)
+        self.groups: list[GaussianProcess] = [
             GaussianProcess(kernel, float(noise), mean)
             for kernel, noise, mean in zip(prior.kernels, prior.noise_variances, prior.means, strict=True)
         ]
@@ -73,7 +79,7 @@ class Forecaster:
     def _seen(self, features: Array, hours: Array) -> Array:
         """What the kernels see (n, 4) of the environment's features (n, p): places in 1,000 km, hours."""
         if self.environment.features == "sphere":
-            points = features
+            points = features[:, :3]
         elif self.environment.features == "degrees":
             points = points_on_sphere(features[:, 0], features[:, 1]) / 1000.0
         else:

@@ -36,7 +36,8 @@ class Question:
     weights : sequence of str
         `GROUP*2` multiplies today's weight, `GROUP=2` sets it.
     objective : str
-        "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or FILE.py:g, a function
+        "weighted-sum", "worst-group", "worst-rate", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
+        FILE.py:g, a function
         from outcomes (..., J) and policies (..., d) to values (...,). "": the study's.
     limits : sequence of str
         Such as `70+ <= 0.02`, `0-4 + 5-19 <= 0.3`, `every <= 0.05` (each group), `total <= 0.4`, or
@@ -64,7 +65,9 @@ class Question:
                 f"limit probability {self.limit_probability}; accepted: a number above 0 and below 1"
             )
         if self.budget is not None and not math.isfinite(self.budget):
-            raise UserError(f"budget {self.budget}: accepted: a finite number")
+            raise UserError(
+                f"budget {self.budget}; accepted: a number, in the unit of the study's own budget"
+            )
 
     @property
     def probability(self) -> float:
@@ -145,7 +148,8 @@ def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, floa
     """
     found = []
     for text in texts:
-        match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", text.strip(), flags=re.DOTALL)
+        plain = text.strip().replace("≤", "<=").replace("≥", ">=")
+        match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", plain, flags=re.DOTALL)
         if match is None:
             raise UserError(
                 f"limit {text!r}: accepted: GROUP <= NUMBER, or >=, such as '{groups[-1]} <= 0.02'"

@@ -37,7 +37,7 @@ from scenarios.trial.world import World, Worlds, world_key
 GIVE_UP = 3
 """Deaths of workers, without a stored round in between, after which a run ends."""
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 
 def run(
@@ -104,8 +104,10 @@ def run(
     with watched():
         worlds = Worlds(scenario)
         try:
-            refuse_mistakes(worlds.of(1))
-            for sentence in worlds.of(1).environment.findings:
+            with progress.stage(_making(scenario)):
+                first = worlds.of(1)
+            refuse_mistakes(first)
+            for sentence in first.environment.findings:
                 progress.note(sentence)
             with workforce(backend, scheduler, jobs) as found:
                 # A model may have changed the working folder when it was imported, and count on it.
@@ -117,6 +119,12 @@ def run(
         finally:
             os.chdir(folder)
     return Study(path)
+
+
+def _making(scenario: Scenario) -> str:
+    """What is done before the first world is there, in words: files of data may be large."""
+    data = scenario.environment.options.get("data")
+    return f"reading {data}" if isinstance(data, str) else f"making {scenario.environment.name}"
 
 
 @dataclass
@@ -163,6 +171,12 @@ class Run:
                 there = sum(count for (trial, _), count in done.items() if trial in self.trials)
                 self.progress.start(name, total, there, facts.sign)
                 self._finish(learned)
+            elif done:
+                log.info("%s: nothing was left to do", name)
+                self.progress.note(
+                    f"{store.path}: nothing is left to run, all {self.stored} rounds are stored; "
+                    "more --trials, --rounds or --agents make it grow"
+                )
             log.info("%s: finished with %d rounds in %s", name, self.stored, store.path)
         except KeyboardInterrupt:
             log.info("%s: stopped with %d rounds in %s", name, self.stored, store.path)

@@ -139,6 +139,7 @@ def build_agent(
         acquisition=spec.acquisition,
         seed=bridges.as_int(bridges.seed_sequence(scenario.seed, trial, "agent")),
         limit_probability=scenario.limit_probability,
+        goes_on=scenario.prior.goes_on,
         **scenario.exploration_of(spec).model_dump(),
     )
 

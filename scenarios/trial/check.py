@@ -8,7 +8,7 @@ import bridges
 import optimizer
 from optimizer.agents.aggregate import composed_of
 from optimizer.agents.settings import AgentSettings
-from optimizer.prior.learning import ON_GRAPH
+from optimizer.prior.families import CLIMATE, ON_GRAPH
 from policyloop.messages import on_one_line, unknown_name
 from scenarios.errors import UserError
 from scenarios.trial.building import build_agent, kernel_family, needs_own, prior_means, replication
@@ -78,6 +78,17 @@ def refuse_mistakes(world: World) -> None:
         raise UserError(
             f'{scenario.source}: prior.family = "{ON_GRAPH}" needs an environment with a graph, '
             'and prior.source = "samples"'
+        )
+    if kernel_family(scenario) == CLIMATE and not (learns and environment.lives):
+        raise UserError(
+            f'{scenario.source}: prior.family = "{CLIMATE}" needs a world that lives, and '
+            'prior.source = "samples"'
+        )
+    if scenario.prior.goes_on and environment.lives:
+        raise UserError(f"{scenario.source}: prior.goes_on: accepted only where the world does not live")
+    if scenario.prior.correlated and not bridges.is_general(environment):
+        raise UserError(
+            f"{scenario.source}: prior.correlated: accepted only where the composition is not linear"
         )
     if prior_means(scenario, environment) is not None and environment.set_aside is not None:
         raise UserError(

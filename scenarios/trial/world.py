@@ -38,7 +38,7 @@ from scenarios.trial.whole_copy import whole_copy
 from simulators import Environment
 from simulators.contract.process_state import kept_process_state
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,7 @@ class World:
                 seed=bridges.seed_sequence(scenario.seed, self.trial if scenario.apart else 0, "samples"),
                 mean_from=prior_means(scenario, environment),
                 steps=steps,
+                correlated=prior.correlated,
             )
             by_group = learn(jobs=jobs, on_group=lambda j: say(f"group {j + 1} of {count} done"))
             learned = {GROUPS: by_group.to_dict()}

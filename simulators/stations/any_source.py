@@ -188,8 +188,8 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
     if form == "ndbc":
         return read_ndbc(name, **options)
     if form == "csv":
-        header = read_header(name, encoding=options.get("encoding"))
-        found = read_csv(name, *_layout(options, header, f"{source}: row 1"), **options)
+        columns = read_header(name, encoding=options.get("encoding"))
+        found = read_csv(name, *_layout(options, columns, f"{source}: row 1"), **options)
         return found[0], replace(found[1], source=source)
     if form == "json":
         records, rows, broken, _ = read_records(name, options.pop("encoding", None))

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulators.stations.json_records import Answer, first_of, read_records, scalar
 
-UNITS = {"temperature": "degC", "dew_point": "degC", "wind": "kt"}
+UNITS = {"temperature": "degC", "dew_point": "degC", "wind": "kt", "elevation": "m"}
 
 
 def is_aviation_weather(records: list[Any]) -> bool:
@@ -54,4 +54,5 @@ def _cells(record: dict[str, Any]) -> dict[str, Any]:
         "temperature": scalar(report, "temp"),
         "dew_point": scalar(report, "dewp"),
         "wind": scalar(report, "wspd"),
+        "elevation": scalar(report, "elev"),
     }

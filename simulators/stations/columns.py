@@ -11,7 +11,18 @@ from simulators.stations.import_report import Journal
 from simulators.stations.units import UNITS
 
 PLACES = ("lon", "lat")
-QUANTITIES = (*PLACES, "temperature", "humidity", "dew_point", "wind", "id", "name", "country", "time")
+QUANTITIES = (
+    *PLACES,
+    "temperature",
+    "humidity",
+    "dew_point",
+    "wind",
+    "id",
+    "name",
+    "country",
+    "time",
+    "elevation",
+)
 
 
 def check_map(
@@ -132,5 +143,11 @@ hourly readings joined with its list of stations, and `Stations.to_dataframe`.""
 
 
 def known_layout(header: Sequence[str]) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
-    """The columns and units of a known table by the names of its columns, which may be more; or None."""
-    return next((layout for layout in LAYOUTS.values() if set(layout[0].values()) <= set(header)), None)
+    """The columns and units of a known table by the names of its columns, which may be more; or None.
+
+    A column `elevation` is taken for metres, which all of these sources have.
+    """
+    found = next((layout for layout in LAYOUTS.values() if set(layout[0].values()) <= set(header)), None)
+    if found is None or "elevation" not in header:
+        return found
+    return {**found[0], "elevation": "elevation"}, {**found[1], "elevation": "m"}

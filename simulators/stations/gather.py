@@ -23,7 +23,7 @@ from simulators.stations.import_report import ImportReport, Journal
 from simulators.stations.moments import Moment, Times, drop_stale, moment_of, note_span, times_of
 from simulators.stations.place_check import remarks
 from simulators.stations.quality import Quality, QualityOption, check_stations, quality_of
-from simulators.stations.readable import drop_impossible, readable, reading
+from simulators.stations.readable import drop_impossible, elevations, readable, reading
 from simulators.stations.repeats import (
     contradicting_repeats,
     drop_repeated_stations,
@@ -129,6 +129,7 @@ def gather(
         "temperature": temperature,
         "humidity": humidity,
         "wind": wind,
+        "elevation": elevations(cells, units, journal),
     }
     return report_of(source, every, flags, settings, journal)
 

@@ -25,6 +25,7 @@ _COLUMNS = {
     "dew_point": (("dwpf", "degF"), ("dwpc", "degC")),
     "humidity": (("relh", "percent"),),
     "wind": (("sknt", "kt"), ("sped", "mph")),
+    "elevation": (("elevation", "m"),),
 }
 
 _ZONE = re.compile(r"#DEBUG: *Time Zone *-> *(\S+)")

@@ -17,7 +17,13 @@ from simulators.files.text_file import lines
 from simulators.stations.json_records import JSON_LINE, Answer, parsed, scalar
 
 READINGS = {"temperature": "temp", "dew_point": "dwpt", "humidity": "rhum", "wind": "wspd"}
-UNITS = {"temperature": "degC", "dew_point": "degC", "humidity": "percent", "wind": "km/h"}
+UNITS = {
+    "temperature": "degC",
+    "dew_point": "degC",
+    "humidity": "percent",
+    "wind": "km/h",
+    "elevation": "m",
+}
 
 
 def is_meteostat(first: Any) -> bool:
@@ -61,4 +67,5 @@ def _described(data: dict[str, Any]) -> dict[str, Any]:
         "country": scalar(data, "country"),
         "lon": scalar(data, "location", "longitude"),
         "lat": scalar(data, "location", "latitude"),
+        "elevation": scalar(data, "location", "elevation"),
     }

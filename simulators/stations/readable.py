@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from simulators.arrays import Array
-from simulators.stations.cells import decimal_commas, examples, missing_codes, numbers
+from simulators.stations.cells import decimal_commas, examples, missing_codes, numbers, stripped
 from simulators.stations.import_report import Journal
 from simulators.stations.station_set import LIMITS
 from simulators.stations.unit_check import other_units, suspicion
@@ -35,6 +35,28 @@ def reading(cells: pd.DataFrame, quantity: str, units: Mapping[str, str], journa
         shown = examples(cells[[quantity]], coded & journal.alive)
         journal.note("dropped", coded, f"{quantity} is a code for missing, far from all others ({shown})")
     return converted(values, quantity, units[quantity], journal)
+
+
+ELEVATIONS = (-450.0, 9000.0)
+"""m, from the shore of the Dead Sea to the summit of Mount Everest."""
+
+
+def elevations(cells: pd.DataFrame, units: Mapping[str, str], journal: Journal) -> Array:
+    """The elevations, m, nan where unknown or impossible: no row is dropped for its elevation."""
+    if "elevation" not in cells:
+        return np.full(len(cells), np.nan)
+    _, missing, unreadable = numbers(cells["elevation"])
+    # Not theirs: 999 is no code for missing here, but a height that many places have.
+    raw = pd.to_numeric(stripped(cells["elevation"]), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = convert(raw, "elevation", units["elevation"])
+    impossible = ~np.isnan(values) & ~((values >= ELEVATIONS[0]) & (values <= ELEVATIONS[1])) & ~missing
+    shown = examples(cells[["elevation"]], (unreadable | impossible) & journal.alive)
+    why = (
+        f"elevation is no number of metres within {ELEVATIONS[0]:g}..{ELEVATIONS[1]:g}, and unknown ({shown})"
+    )
+    journal.note("changed", unreadable | impossible, why)
+    known = (values >= ELEVATIONS[0]) & (values <= ELEVATIONS[1])
+    return np.where(known, values, np.nan)
 
 
 def converted(values: Array, quantity: str, unit: str, journal: Journal) -> Array:

@@ -46,6 +46,8 @@ class Stations:
         Relative humidity, percent in 0..100.
     wind : (n,) array
         Wind speed, m/s.
+    elevation : (n,) array
+        m above the sea; nan where unknown, as it is everywhere unless given.
 
     Raises
     ------
@@ -62,8 +64,11 @@ class Stations:
     temperature: Array
     humidity: Array
     wind: Array
+    elevation: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if self.elevation is None:
+            object.__setattr__(self, "elevation", np.full(len(self.ids), np.nan))
         dtypes = {"ids": "str", "names": "str", "time": "datetime64[s]"}
         for field in fields(self):
             array = np.array(getattr(self, field.name), dtype=np.dtype(dtypes.get(field.name, "float64")))

@@ -4,7 +4,8 @@ An answer holds a list `STATION`, whose objects have `STID`, `NAME`, `COUNTRY`, 
 `OBSERVATIONS`. Of `latest` these are `air_temp_value_1` and so on, each with `value` and `date_time`; of
 `timeseries` lists `date_time`, `air_temp_set_1` and so on, of which every entry is a reading. Derived values
 (`.._1d`) stand in where measured ones are missing. `UNITS` declares degC or degF, m/s, mph, km/h or kt; left
-out, they are degC and m/s. The data are licensed by Synoptic Data.
+out, they are degC and m/s. Elevations are in
+feet, unless it declares m. The data are licensed by Synoptic Data.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _SPEEDS = {
     "kt": "kt",
 }
 NAMES = {"temperature": _DEGREES, "dew_point": _DEGREES, "wind": _SPEEDS}
-USUAL = {"temperature": "degC", "dew_point": "degC", "humidity": "percent", "wind": "m/s"}
+USUAL = {"temperature": "degC", "dew_point": "degC", "humidity": "percent", "wind": "m/s", "elevation": "ft"}
 
 
 def is_synoptic(records: list[Any]) -> bool:
@@ -68,6 +69,7 @@ def _readings(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
         "country": scalar(record, "COUNTRY"),
         "lon": scalar(record, "LONGITUDE"),
         "lat": scalar(record, "LATITUDE"),
+        "elevation": scalar(record, "ELEVATION"),
     }
     observations = record.get("OBSERVATIONS")
     observations = observations if isinstance(observations, dict) else {}
@@ -113,4 +115,6 @@ def _declared(around: Any, source: str) -> dict[str, str]:
             given = f"{VARIABLES[quantity]} is in {str(unit)[:40]!r}"
             raise ValueError(f"{source}: UNITS: {given}; accepted: {', '.join(known)}")
         found[quantity] = known[unit]
+    if told.get("elevation") in ("m", "ft"):
+        found["elevation"] = told["elevation"]
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simulators.arrays import Array
-from simulators.contract.validation import choice
+from simulators.contract.validation import choice, entry
 
 # unit: (what is added to a reading, what the sum is multiplied by) on the way to the canonical unit
 _TO_KELVIN = {"K": (0.0, 1.0), "degC": (273.15, 1.0), "degF": (459.67, 5.0 / 9.0)}
@@ -30,6 +30,7 @@ UNITS = {
     "dew_point": _TO_KELVIN,
     "humidity": _TO_PERCENT,
     "wind": _TO_METRES_PER_SECOND,
+    "elevation": {"m": (0.0, 1.0), "ft": (0.0, 0.3048)},
 }
 """The units of each quantity that `convert` knows; the first is the canonical one."""
 
@@ -70,7 +71,7 @@ def slope(quantity: str, unit: str, to: str) -> float:
 
 def _known(quantity: str, unit: str) -> dict[str, tuple[float, float]]:
     """The units of a quantity, of which the given one is checked to be."""
-    units = UNITS[choice("quantity", quantity, tuple(UNITS))]
+    units = entry("quantity", quantity, UNITS)
     choice(f"unit of {quantity}", unit, tuple(units))
     return units
 

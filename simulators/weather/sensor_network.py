@@ -21,7 +21,9 @@ from simulators.contract.seeds import as_sequence, child
 from simulators.contract.validation import choice, number, per_group, whole
 from simulators.stations import Stations, read_stations
 from simulators.stations.any_source import Source, StationOptions
+from simulators.stations.coast import coast_distance
 from simulators.stations.sphere import points_on_sphere
+from simulators.weather.calm import Calm
 from simulators.weather.energy import Energy, EnergyOptions
 from simulators.weather.indices import IndexName, make_index, outside
 from simulators.weather.options import split_options
@@ -35,10 +37,17 @@ if TYPE_CHECKING:
 Features = Literal["sphere", "degrees", "graph"]
 
 FEATURES = ("sphere", "degrees", "graph")
+BESIDE = ("elevation", "coast")
+"""What kernels can see beside a place: its elevation in km, the logarithm of its distance to the coast."""
+CALM = ("zero", "latent")
 GROUPS = ("temperature", "humidity", "wind")
 
 NOISE_VARIANCE = (0.04, 0.03, 0.005)
 """Of the paper's authors: K^2, percent^2, (m/s)^2."""
+
+
+COAST_UNIT = 30.0
+"""km from the sea, within which it matters most: the land breeze and the fog of a shore."""
 
 
 class NetworkOptions(StationOptions, EnergyOptions, total=False):
@@ -48,9 +57,10 @@ class NetworkOptions(StationOptions, EnergyOptions, total=False):
     index: IndexName
     rule: Rule
     radiant_excess: float
-    features: Features
+    features: Features | Sequence[str]
     neighbours: int | None
     noise_variance: ArrayLike
+    calm: Literal["zero", "latent"]
 
 
 class _Others(StationOptions, EnergyOptions, total=False):
@@ -75,14 +85,19 @@ class SensorNetwork(Environment):
         Of the perceived temperature.
     radiant_excess : float, default 0
         Mean radiant temperature less air temperature, K, of all stations, for the UTCI: 0 in the shade.
-    features : {"sphere", "degrees", "graph"}, default "sphere"
+    features : {"sphere", "degrees", "graph"} or a list, default "sphere"
         What kernels see of a sensor: its point on the sphere in units of 1,000 km, its longitude and
-        latitude in degrees, or its node's number in the graph.
+        latitude in degrees, or its node's number in the graph. In a list, with the sphere or degrees, also
+        its "elevation", in km, and "coast", log(1 + distance to the sea / 30 km), each with a length scale of
+        its own; ["elevation"] is ["sphere", "elevation"].
     neighbours : int, optional
         Nearest sensors on the sphere to which each is joined in the graph, which must hang together; left
         out, 8, or as many more as that takes.
     noise_variance : float or (3,) array-like, default (0.04, 0.03, 0.005)
         Of an observation, K^2, percent^2 and (m/s)^2.
+    calm : {"zero", "latent"}, default "zero"
+        What a calm is told as: a wind of 0; or what a wind below 0 would be on average, with the variance of
+        that, for a process whose part below 0 is calm (`simulators.weather.calm`).
     set_aside_share : float, default 1/3
         Share of the sensors, drawn from the seed, from which kernels are learned and which are no
         candidates.
@@ -132,9 +147,10 @@ class SensorNetwork(Environment):
         index: IndexName = "perceived-temperature",
         rule: Rule = "nws",
         radiant_excess: float = 0.0,
-        features: Features = "sphere",
+        features: Features | Sequence[str] = "sphere",
         neighbours: int | None = None,
         noise_variance: ArrayLike = NOISE_VARIANCE,
+        calm: Literal["zero", "latent"] = "zero",
         set_aside_share: float = 1.0 / 3.0,
         sensors: int | None = None,
         seed: int | np.random.SeedSequence = 0,
@@ -144,26 +160,30 @@ class SensorNetwork(Environment):
         self.index: IndexName = index
         self.perceived = make_index(index, rule, radiant_excess)
         self.objective_unit = self.perceived.unit
-        self.features: Features = choice("features", features, FEATURES)
-        self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
+        self.features, self.beside = _seen(features)
+        self.noise_variances: Array = per_group("noise_variance", noise_variance, self.groups, least=0)
         share = number("set_aside_share", set_aside_share, least=0)
         if share >= 1:
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = as_sequence(seed)
         found, self.report = read_stations(data, **stations)
-        self.station_names = found.named_places()
-        self.left_out = self.report.left_out
+        self.station_names: list[list[Any]] = found.named_places()
+        self.left_out: Stations | None = self.report.left_out
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
-        self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
+        self.stations: Stations = (
+            found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
+        )
         N = len(self.stations)
-        self.findings = tuple(filter(None, [outside(index, self.perceived, self.stations)]))
-        self.points = points_on_sphere(self.stations.lon, self.stations.lat)
+        self._refuse_unknown_elevations()
+        self.findings: tuple[str, ...] = tuple(filter(None, [outside(index, self.perceived, self.stations)]))
+        self.calm = Calm.of(self.stations.wind) if choice("calm", calm, CALM) == "latent" else Calm(0.0, 0.0)
+        self.points: Array = points_on_sphere(self.stations.lon, self.stations.lat)
         k = None if neighbours is None else whole("neighbours", neighbours)
         self.edges = connected_neighbours(self.points, k, self.stations.ids.tolist(), self.report.source)
-        self.energy = Energy.of(costs, self.points, self.edges, self.groups)
-        self.query_budget = None if self.energy is None else self.energy.budget
-        self.info_units = {} if self.energy is None else {"cost": "J"}
+        self.energy: Energy | None = Energy.of(costs, self.points, self.edges, self.groups)
+        self.query_budget: float | None = None if self.energy is None else self.energy.budget
+        self.info_units: dict[str, str] = {} if self.energy is None else {"cost": "J"}
         self._aside = self._drawn(1, N, int(share * N))
         self.nodes = np.setdiff1d(np.arange(N), self._aside)
         degrees = np.stack([self.stations.lon, self.stations.lat], axis=1)
@@ -175,7 +195,7 @@ class SensorNetwork(Environment):
         )
 
     @cached_property
-    def graph(self) -> nx.Graph:
+    def graph(self) -> nx.Graph[Any]:
         """The sensors, set aside or not, as nodes 0..N-1; edges have their `distance` in km."""
         return graph_of(self.points, self.edges)
 
@@ -184,7 +204,9 @@ class SensorNetwork(Environment):
         """Features (m, p) and readings (m, 3) of the sensors set aside; None if there are none."""
         if not len(self._aside):
             return None
-        return self._features(self._aside), self.stations.readings[self._aside]
+        readings = self.stations.readings[self._aside].copy()
+        readings[:, 2] = self.calm.told(readings[:, 2])
+        return self._features(self._aside), readings
 
     @cached_property
     def bounds(self) -> Array:
@@ -202,13 +224,16 @@ class SensorNetwork(Environment):
         """Read some channels of a sensor, and pay for these alone; the others are nan. See `step`."""
         row, asked = self.policy_space.check(policy), sorted(set(groups))
         noise = np.sqrt(self.noise_variances) * self.rng.standard_normal(3)
-        reading = self.stations.readings[self.nodes[row]] + noise
+        reading, variances = self.stations.readings[self.nodes[row]] + noise, self.noise_variances
+        if self.stations.wind[self.nodes[row]] == 0.0:
+            reading[2] += self.calm.value
+            variances = variances + [0.0, 0.0, self.calm.variance]
         values = np.where(np.isin(np.arange(3), asked), reading, np.nan)
         info = self._info(row)
         if self.energy is not None:
             sending, *each = self.energy.costs(self.nodes[[row]])[0]
             info["cost"] = float(sending + sum(each[j] for j in asked))
-        return Outcomes(values, self.noise_variances, info)
+        return Outcomes(values, variances, info)
 
     @property
     def query_costs(self) -> Callable[[ArrayLike], Array] | None:
@@ -249,11 +274,24 @@ class SensorNetwork(Environment):
 
     def _features(self, nodes: Rows) -> Array:
         """What kernels see of some nodes, (m, p)."""
-        if self.features == "sphere":
-            return self.points[nodes] / 1000.0
-        if self.features == "degrees":
-            return np.stack([self.stations.lon[nodes], self.stations.lat[nodes]], axis=1)
-        return nodes[:, None].astype(float)
+        if self.features == "graph":
+            return nodes[:, None].astype(float)
+        lon, lat = self.stations.lon[nodes], self.stations.lat[nodes]
+        seen = [self.points[nodes] / 1000.0 if self.features == "sphere" else np.stack([lon, lat], axis=1)]
+        if "elevation" in self.beside:
+            seen.append(self.stations.elevation[nodes, None] / 1000.0)
+        if "coast" in self.beside:
+            seen.append(np.log1p(coast_distance(lon, lat)[:, None] / COAST_UNIT))
+        return np.concatenate(seen, axis=1)
+
+    def _refuse_unknown_elevations(self) -> None:
+        unknown = np.flatnonzero(np.isnan(self.stations.elevation))
+        if "elevation" in self.beside and len(unknown):
+            ids = ", ".join(self.stations.ids[unknown[:5]].tolist()) + (", .." if len(unknown) > 5 else "")
+            raise ValueError(
+                f"{self.report.source}: features with 'elevation': {len(unknown)} of {len(self.stations)} "
+                f"stations tell none ({ids}); accepted: stations with an elevation, in a column of their own"
+            )
 
     def _drawn(self, purpose: int, n: int, size: int) -> Rows:
         """`size` of n rows, drawn without replacement, in rising order."""
@@ -276,3 +314,16 @@ class SensorNetwork(Environment):
                     source, rows[i], *ids, rows[earlier[i]], self.groups[j], self.groups[j]
                 )
             )
+
+
+def _seen(features: Features | Sequence[str]) -> tuple[Features, tuple[str, ...]]:
+    """The places that kernels see, and what they see beside, of the option."""
+    names = [features] if isinstance(features, str) else list(features)
+    beside = tuple(name for name in BESIDE if name in names)
+    places = [name for name in names if name not in BESIDE] or ["sphere"]
+    if len(places) > 1 or len(set(names)) < len(names):
+        raise ValueError(f"features={features!r} must name one of {', '.join(FEATURES)}, and each name once")
+    place: Features = choice("features", places[0], FEATURES)
+    if place == "graph" and beside:
+        raise ValueError(f"features={features!r}: nodes of a graph have no {beside[0]} beside them")
+    return place, beside

@@ -102,6 +102,7 @@ def test_a_stray_quote_names_the_row_where_it_opens(tmp_path):
         read_stations(path, **GIVEN)
 
 
+@pytest.mark.slow
 def test_a_hundred_damaged_files_are_read_or_are_one_line(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     draws = random.Random(0)
