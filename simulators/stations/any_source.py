@@ -196,9 +196,9 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
         frame = flat(records)
         layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
         return from_rows(frame, rows, *layout, source=source, broken=broken, **options)
-    frame, header = read_workbook(name) if form == "workbook" else (read_parquet(name), 0)
-    rows = np.arange(header + 1, header + 1 + len(frame))
-    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row {max(header, 1)}")
+    frame, named = read_workbook(name) if form == "workbook" else (read_parquet(name), 0)
+    rows = np.arange(named + 1, named + 1 + len(frame))
+    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row {max(named, 1)}")
     return from_rows(frame, rows, *layout, source=source, **options)
 
 
