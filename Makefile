@@ -1,18 +1,21 @@
 # make demo      set up everything in .venv and learn a vaccination policy (about two minutes)
-# make test      set up everything in .venv and run the tests, but for those of faults that need long
+# make test      set up everything in .venv and run the tests, but for those that need long
 # make test-all  run all tests
 # make suite     compare agents on the choosing problems of benchmarks/suite, resumable: about 20 minutes
 # make docs      the site, from docs/ and docstrings, into build/site
 # make look      the site looked at in Chromium: its search, and pages drawn wide and narrow, light and dark
+# make links     links of the pages to elsewhere: their form, and where there is a network their answer
 # make figures   the figures of the tutorials anew, by running each
 # make package   wheel and sdist: built, checked, installed in an empty environment and used there
+# make lowest    the tests with the oldest version of every package that pyproject.toml names
+# make public-types  how many public symbols have a type that every checker knows, by Pyright
 # make check     the same tests, lint, types and the import rule
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: docs look figures package demo suite test test-all check lint types imports clean
+.PHONY: docs look links figures package lowest public-types demo suite test test-all check lint types imports clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -56,12 +59,21 @@ docs: $(VENV)/.installed
 look: docs
 	$(BIN)/python docs/_site/look.py
 
+links: $(VENV)/.installed
+	$(BIN)/python docs/_site/links.py
+
 figures: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/python docs/_site/figures.py
 
 package: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,package]'
 	.ci/package
+
+lowest:
+	PYTHON=$(PYTHON) .ci/lowest
+
+public-types:
+	PYTHON=$(PYTHON) .ci/public-types
 
 check: test lint types imports
 

@@ -30,121 +30,18 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from scipy.optimize import Bounds
-from scipy.special import ndtr
-from scipy.stats import rankdata
+from scipy.stats import rankdata, sem, t
 from threadpoolctl import threadpool_limits
 
 import bridges
-import simulators
 from benchmarks.botorch_models import bounds_of, group_models, linear_constraints, seeded
+from benchmarks.limited_problems import PROBLEMS, problem
 from bridges import Loop, find_optimum, initial_design, outcome_limits, seed_sequence
 from bridges.feedback import composition, search_space
-from bridges.reframed import ReframedEnvironment
 from optimizer.agents.baselines import ObservingAgent
-from simulators.contract.outcome_limit import Limit
 
 OURS = ("d-gpucb", "d-ei", "auto", "ei", "gp-ucb", "random")
 PEERS = ("botorch", "optuna-tpe", "optuna-gp")
-PROBLEMS = ("flu", "flu-abm", "gramacy", "townsend", "beam", "inventory")
-
-
-class Formula(simulators.Environment):
-    """Groups by a formula, of which the first `costs` make up the objective, to be minimised."""
-
-    sense, objective_unit = "minimize", ""
-
-    def __init__(self, name, formula, low, high, costs, limits, noise=0.01):
-        self.name, self.formula = name, formula
-        low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-        labels = tuple(f"x{i + 1}" for i in range(len(low)))
-        self.policy_space = simulators.PolicySpace(labels, ("",) * len(low), bounds=Bounds(low, high))
-        sampled = formula(low + (high - low) * np.random.default_rng(0).random((2000, len(low))))
-        self.groups = tuple(f"g{j + 1}" for j in range(sampled.shape[1]))
-        self.group_units = ("",) * len(self.groups)
-        self.row = (np.arange(len(self.groups)) < costs).astype(float)
-        self.noise = noise * sampled.std(axis=0)
-        self.limits = [Limit({self.groups[j]: 1.0}, **ends) for j, ends in limits.items()]
-
-    def expected(self, policies):
-        return self.formula(np.asarray(policies, dtype=float))
-
-    def weights(self, policies):
-        return np.broadcast_to(self.row, (len(policies), len(self.row)))
-
-    def compose(self, outcomes, policies):
-        return (np.asarray(outcomes) * self.row).sum(axis=-1)
-
-    def step(self, policy):
-        x = self.policy_space.check(policy)
-        values = self.expected(x[None])[0] + self.rng.normal(0, 1, len(self.groups)) * self.noise
-        return simulators.Outcomes(values, self.noise**2)
-
-
-def gramacy(X):
-    """Terms of the objective, then the two limited values (Gramacy et al. 2016, section 4.1)."""
-    x, y = X.T
-    c1 = 1.5 - x - 2 * y - 0.5 * np.sin(2 * np.pi * (x**2 - 2 * y))
-    c2 = x**2 + y**2 - 1.5
-    return np.stack([x, y, c1, c2], axis=1)
-
-
-def townsend(X):
-    """Two terms, and how far outside the curve a point is."""
-    x, y = X.T
-    t = np.arctan2(x, y)
-    radius = 2 * np.cos(t) - 0.5 * np.cos(2 * t) - 0.25 * np.cos(3 * t) - 0.125 * np.cos(4 * t)
-    outside = x**2 + y**2 - radius**2 - (2 * np.sin(t)) ** 2
-    return np.stack([-(np.cos((x - 0.1) * y) ** 2), -x * np.sin(3 * x + y), outside], axis=1)
-
-
-def beam(X):
-    """Cost of weld and of bar; shear, bending, deflection, size and buckling (Coello 2000)."""
-    h, length, t, b = X.T
-    P, L, E, G = 6000.0, 14.0, 30e6, 12e6
-    torque = P * (L + length / 2)
-    arm = np.sqrt(length**2 / 4 + ((h + t) / 2) ** 2)
-    polar = 2 * np.sqrt(2) * h * length * (length**2 / 12 + ((h + t) / 2) ** 2)
-    direct, twist = P / (np.sqrt(2) * h * length), torque * arm / polar
-    shear = np.sqrt(direct**2 + direct * twist * length / arm + twist**2)
-    bending, deflection = 6 * P * L / (b * t**2), 4 * P * L**3 / (E * t**3 * b)
-    buckling = 4.013 * E * t * b**3 / (6 * L**2) * (1 - t / (2 * L) * np.sqrt(E / (4 * G)))
-    return np.stack(
-        [1.10471 * h**2 * length, 0.04811 * t * b * (14 + length), np.log(shear / 13600),
-         np.log(bending / 30000), np.log(deflection / 0.25), h - b, np.log(6000 / np.maximum(buckling, 1.0))],
-        axis=1,
-    )  # fmt: skip
-
-
-def inventory(X):
-    """Costs of stock of three goods of normal demand, then their service levels."""
-    mean, deviation = np.array([20.0, 50.0, 35.0]), np.array([8.0, 10.0, 15.0])
-    z = (X - mean) / deviation
-    left = deviation * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))  # stock that is left over
-    return np.concatenate([np.array([3.0, 1.0, 2.0]) * left, ndtr(z)], axis=1)
-
-
-def problem(name):
-    """An environment with its limits, by name."""
-    if name == "flu":
-        inner = simulators.make("flu-ode", intervention="vaccination")
-        return ReframedEnvironment(
-            inner, limits=[Limit({"70+": 1.0}, at_most=0.022), Limit({"20-49": 1.0}, at_most=0.28)]
-        )
-    if name == "flu-abm":
-        inner = simulators.make("flu-abm", persons=500, days=120)
-        return ReframedEnvironment(inner, limits=[Limit({"70+": 1.0}, at_most=0.157)])
-    at_most = {"at_most": 0.0}
-    if name == "gramacy":
-        return Formula(name, gramacy, [0, 0], [1, 1], 2, {2: at_most, 3: at_most})
-    if name == "townsend":
-        return Formula(name, townsend, [-2.25, -2.5], [2.5, 1.75], 2, {2: at_most})
-    if name == "beam":
-        limited = dict.fromkeys(range(2, 7), at_most)
-        return Formula(name, beam, [0.125, 0.1, 0.1, 0.1], [5, 10, 10, 5], 2, limited)
-    return Formula(
-        name, inventory, [0, 20, 0], [60, 100, 100], 3, dict.fromkeys((3, 4, 5), {"at_least": 0.9})
-    )
 
 
 class Truth:
@@ -354,6 +251,7 @@ def path(args, name, label, trial):
 def table(args, problems, agents):
     """Print a table a problem, and the mean ranks of all."""
     ranks = {label: [] for label in agents}
+    times = {label: [] for label in agents}  # of BoTorch's, over the agent's, in the same trial
     for name in problems:
         files = {
             label: {t: path(args, name, label, t) for t in range(1, args.trials + 1)} for label in agents
@@ -379,14 +277,20 @@ def table(args, problems, agents):
             regret = np.array([(one["best"][-1] - best) / one["spread"] for one in own.values()])
             ranked = [row[place] for row in places]
             ranks[label] += ranked
+            peer = known.get("botorch", {})
+            times[label] += [peer[t]["seconds"] / own[t]["seconds"] for t in own if t in peer]
             print(
                 f"| {label} | {len(own)} | {regret.mean():.4f} (median {np.median(regret):.4f}) "
                 f"| {np.mean([one['broken'] for one in own.values()]):.2f} "
                 f"| {np.mean(ranked) if ranked else np.nan:.1f} "
                 f"| {np.mean([one['seconds'] for one in own.values() if one['seconds']]):.3f} |"
             )
-    print("\nmean rank over all problems: ", end="")
-    print(", ".join(f"{label} {np.mean(found):.2f}" for label, found in ranks.items() if found))
+    print("\nmean rank over all problems, with a 95 % interval over trials (of a problem's rank):")
+    for label, found in ranks.items():
+        if found:
+            half = t.ppf(0.975, len(found) - 1) * sem(found) if len(found) > 1 else np.nan
+            over = f"; BoTorch takes {np.median(times[label]):.1f} times as long" if times[label] else ""
+            print(f"{label} {np.mean(found):.2f} +- {half:.2f} ({len(found)} trials){over}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from optimizer.arrays import Array, Rows
 from optimizer.composition.ready import CVaR, ReadyComposition, WorstGroup
 from policyloop.messages import failure
 from simulators.contract.environment import Environment, Outcomes, SimulationError
+from simulators.contract.policy_space import PolicySpace
 from simulators.contract.registry import make
 from simulators.contract.seeds import as_sequence
 from simulators.contract.validation import expected_ranges, number, outcome_ranges, whole
@@ -85,8 +86,12 @@ class EnsembleEnvironment(Environment):
             raise ValueError(f'pick={pick!r}; accepted: "all" or "one"')
         drawn = {} if seed is None else {"seed": seed}
         variants = worlds(vary, members, draw_seed)
-        self.members = [make(of, **{**(options or {}), **drawn, **changes}) for changes in variants]
-        self.names = [", ".join(f"{key}={_shown(value)}" for key, value in one.items()) for one in variants]
+        self.members: list[Environment] = [
+            make(of, **{**(options or {}), **drawn, **changes}) for changes in variants
+        ]
+        self.names: list[str] = [
+            ", ".join(f"{key}={_shown(value)}" for key, value in one.items()) for one in variants
+        ]
         first, M = self.members[0], len(self.members)
         for one, name in zip(self.members, self.names, strict=True):
             if one.has_memory or one.lives:
@@ -95,25 +100,30 @@ class EnsembleEnvironment(Environment):
                 raise ValueError(
                     f"member {name}: its groups or levers are others than those of {self.names[0]}"
                 )
-        self.weights_of_members = _shares("weights", weights, M)
-        self.costs = np.ones(M) if costs is None else _positive("costs", costs, M)
-        self.over = _objective(objective, first.sense)
+        self.weights_of_members: Array = _shares("weights", weights, M)
+        self.costs: Array = np.ones(M) if costs is None else _positive("costs", costs, M)
+        self.over: ReadyComposition | None = _objective(objective, first.sense)
         if self.over is not None and weights is not None:
             raise ValueError("weights are of the mean, and not of the worst members")
         self.pick = pick
-        self.groups = tuple(f"{name}: {group}" for name in self.names for group in first.groups)
-        self.group_units = first.group_units * M
+        self.groups: tuple[str, ...] = tuple(
+            f"{name}: {group}" for name in self.names for group in first.groups
+        )
+        self.group_units: tuple[str, ...] = first.group_units * M
+        self.objective_unit: str
         self.objective_unit, self.sense = first.objective_unit, first.sense
-        self.policy_space = first.policy_space
-        self.current_policy = first.current_policy
-        self.current_policy_label = first.current_policy_label
-        self.info_units = first.info_units
-        self.outcome_range = _ranges([one.outcome_range for one in self.members], first.groups)
-        self.expected_range = _ranges([expected_ranges(one) for one in self.members], first.groups)
+        self.policy_space: PolicySpace = first.policy_space
+        self.current_policy: Array | None = first.current_policy
+        self.current_policy_label: str = first.current_policy_label
+        self.info_units: Mapping[str, str] = first.info_units
+        self.outcome_range: Any = _ranges([one.outcome_range for one in self.members], first.groups)
+        self.expected_range: Any = _ranges([expected_ranges(one) for one in self.members], first.groups)
         persons = [one.group_persons for one in self.members]
         if all(one is not None for one in persons):
-            self.group_persons = np.concatenate([np.asarray(one, dtype=float) for one in persons])
-        self.findings = tuple(dict.fromkeys(said for one in self.members for said in one.findings))
+            self.group_persons: Array = np.concatenate([np.asarray(one, dtype=float) for one in persons])
+        self.findings: tuple[str, ...] = tuple(
+            dict.fromkeys(said for one in self.members for said in one.findings)
+        )
         self._linear = not any(is_general(one) for one in self.members)
 
     @property

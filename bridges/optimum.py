@@ -17,7 +17,7 @@ from optimizer.space.search_space import SearchSpace
 from simulators.contract.environment import Environment
 from simulators.contract.process_state import kept_process_state, seeded_globals
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 POINTS, STARTS = 4096, 12
 """Random policies evaluated, and the best of them refined, in a bounded policy space."""
@@ -117,11 +117,12 @@ def _search(environment: Environment, seed: int, direction: float = 1.0) -> Opti
             )
         except NoneKept as error:
             nearest = np.asarray([error.nearest])
+            entries = environment.policy_space.named(error.nearest)
             reached = limits.values(known_outcomes(environment, nearest)[0]).tolist()
             log.warning(
                 "no best policy, and no regret: no policy was found that keeps %s; the nearest, %s, has %s",
                 ", ".join(limits.names),
-                environment.policy_space.named(error.nearest),
+                ", ".join(f"{name} {x if isinstance(x, str) else f'{x:.3g}'}" for name, x in entries.items()),
                 ", ".join(f"{value:.4g}" for value in reached),
             )
             return None

@@ -13,6 +13,7 @@ from optimizer.composition.outcome_limits import OutcomeLimits
 from optimizer.composition.ready import ReadyComposition
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.outcome_limit import Limit
+from simulators.contract.validation import expected_ranges
 
 NO_SUM = "weights can be changed of a linear composition only, and this one is none"
 
@@ -71,25 +72,31 @@ class ReframedEnvironment(Environment):
         sense: Literal["minimize", "maximize"] | None = None,
         objectives: Sequence[ReframedEnvironment] = (),
     ) -> None:
+        self.inner: Environment
+        self.objectives: tuple[ReframedEnvironment, ...]
         self.inner, self.objective, self.objectives = environment, objective, tuple(objectives)
-        self.name = environment.name
+        self.name: str = environment.name
+        self.groups: tuple[str, ...]
+        self.group_units: tuple[str, ...]
         self.groups, self.group_units = environment.groups, environment.group_units
         self.policy_space = environment.policy_space
-        self.objective_unit = environment.objective_unit if unit is None else unit
+        self.objective_unit: str = environment.objective_unit if unit is None else unit
         self.sense = sense or environment.sense
         if isinstance(objective, ReadyComposition):
             self.sense = objective.own_sense
             self.ready = objective
+        self.has_memory: bool
+        self.lives: bool
         self.has_memory, self.lives = environment.has_memory, environment.lives
-        self.steps_at_once = environment.steps_at_once
-        self.outcome_range = environment.outcome_range
-        self.expected_range = environment.expected_range
-        self.current_policy = environment.current_policy
-        self.current_policy_label = environment.current_policy_label
+        self.steps_at_once: int = environment.steps_at_once
+        self.outcome_range: Any = environment.outcome_range
+        self.expected_range: Any = environment.expected_range
+        self.current_policy: Array | None = environment.current_policy
+        self.current_policy_label: str = environment.current_policy_label
         self.info_units = environment.info_units
-        self.findings = environment.findings
-        self.group_persons = environment.group_persons
-        self.limits = (*environment.limits, *limits)
+        self.findings: Sequence[str] = environment.findings
+        self.group_persons: Array | None = environment.group_persons
+        self.limits: tuple[Limit, ...] = (*environment.limits, *limits)
         for limit in self.limits:
             limit.row(self.groups)
         if isinstance(objective, Reweighing) and _is_no_sum(environment):
@@ -202,4 +209,5 @@ def outcome_limits(environment: Environment) -> OutcomeLimits | None:
         [limit.at_most for limit in limits],
         [limit.function for limit in limits],
         [limit.text for limit in limits],
+        expected_ranges(environment),
     )

@@ -136,7 +136,7 @@ class Replicated:
 
     def __init__(self, steps: Steps, environment: Environment, replication: Replication) -> None:
         self._steps, self._environment, self._plan = steps, environment, replication
-        self.noise = PooledNoise()
+        self.noise: PooledNoise = PooledNoise()
 
     def take(self, asked: Sequence[tuple[int | None, object]]) -> Iterator[Taken]:
         """Take the steps, and yield each as the mean of its runs, as soon as it has enough of them."""

@@ -1,6 +1,7 @@
 """Words for people, in all packages alike: the name that was meant, and any text on one line."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -16,6 +17,8 @@ def unknown_name(what: str, value: object, accepted: Iterable[str]) -> str:
     return f"unknown {what} {value!r}{did_you_mean(value, names)} (accepted: {', '.join(names)})"
 
 
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")
+
 LONGEST = 4000
 """Characters of a text on one line, at most."""
 
@@ -25,7 +28,8 @@ def on_one_line(text: object) -> str:
 
     White space is folded; what is no printable character (controls, halves of surrogate pairs, marks that
     turn the direction of writing) is written as Python escapes it; the middle of a long text is left out. An
-    exception without a message gives its class, and what cannot say what it is, too.
+    exception without a message gives its class, and what cannot say what it is, too. The number of a system's
+    error, `[Errno 21]`, says nothing to people, and is left out.
     """
     return _folded(text) or (class_name(text) if isinstance(text, BaseException) else "")
 
@@ -59,7 +63,8 @@ def _text_of(thing: object) -> str:
         raise
     except BaseException:  # a failure's own text may fail in every way
         return f"a {class_name(thing)} that cannot say what it is"
-    return str.__getitem__(text, slice(None))  # of a subclass, whose methods may do anything, plain text
+    plain = str.__getitem__(text, slice(None))  # of a subclass, whose methods may do anything, plain text
+    return _NUMBER.sub("", plain) if isinstance(thing, OSError) else plain
 
 
 def _printable(text: str) -> str:

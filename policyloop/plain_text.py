@@ -39,6 +39,10 @@ def plain_console(**options: Any) -> Console:
             """Every text, of a cell, a title or a line, comes through here."""
             return super().render_str(for_terminal(text), **styles)
 
+        def on_broken_pipe(self) -> None:
+            """Rich would end the process with exit code 1; who pipes into `head` has done nothing wrong."""
+            raise BrokenPipeError
+
     return Plain(markup=False, emoji=False, highlight=False, **options)
 
 

@@ -106,7 +106,10 @@ def invoke(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         tell("stopped")
         return INTERRUPTED
-    except BrokenPipeError:  # `policyloop compare .. | head`
+    except (BrokenPipeError, SystemExit) as end:  # `policyloop compare .. | head`
+        # Typer ends the process with exit code 1 then, and leaves outputs that keep quiet about it.
+        if isinstance(end, SystemExit) and type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:

@@ -23,6 +23,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="policyloop-tests-")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a browser is slow, whatever it looks at."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables have room, whatever the terminal of who runs the tests."""

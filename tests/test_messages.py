@@ -49,6 +49,9 @@ class Nameless(Exception, metaclass=Meta):
         (NoText(), "NoText: a NoText that cannot say what it is"),
         (ValueError(Hostile("a\nb")), "ValueError: a b"),
         (Nameless("x"), "Nameless: x"),
+        (IsADirectoryError(21, "Is a directory", "there"), "IsADirectoryError: Is a directory: 'there'"),
+        (OSError("[Errno 2] words of its own"), "OSError: words of its own"),
+        (ValueError("[Errno 2] is what I say"), "ValueError: [Errno 2] is what I say"),
         (type("N" * 5000, (Exception,), {})("x"), "N" * 100 + ": x"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 from bridges.feedback import composition, current_policy, search_space
 from bridges.kept_noise import kept_noise
 from bridges.reframed import outcome_limits, several
+from optimizer.acquisition.acquisition import Acquisition
 from optimizer.acquisition.names import acquisition_names, register_acquisition
 from optimizer.agents import names
 from optimizer.agents.agent import Agent, Feedback, Recommendation
@@ -155,13 +156,21 @@ def _feedback(name: str) -> Feedback | None:
 
 def _know(name: str) -> None:
     if name not in names.agent_names() and is_target(name):
-        register_agent(name, load_target(name))
+        register_agent(name, load_target(name, _may_be_agent))
+
+
+def _may_be_agent(found: Any) -> bool:
+    return issubclass(found, Agent) if isinstance(found, type) else callable(found)
+
+
+def _is_acquisition(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, Acquisition)
 
 
 def know_acquisition(name: str) -> None:
     """Import an acquisition that is named as a target, unless it is known."""
     if is_target(name) and name not in acquisition_names():
-        register_acquisition(name, load_target(name))
+        register_acquisition(name, load_target(name, _is_acquisition))
 
 
 def know_family(name: str) -> None:

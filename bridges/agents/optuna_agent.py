@@ -69,7 +69,7 @@ class OptunaAgent(ObservingAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(name, space, composition.sign, seed)
-        self.box = UnitBox(space)
+        self.box: UnitBox = UnitBox(space)
         self._make = _named(sampler) if isinstance(sampler, str) else sampler
         made = self._make(seed)
         kept = [kind.__name__ for kind in type(made).__mro__ if kind.__name__ in STATEFUL]

@@ -63,9 +63,9 @@ class SciPyAgent(ObservingAgent):
             raise ValueError(f"method={method!r}; accepted: {', '.join(map(repr, _METHODS))}")
         super().__init__(f"scipy-{method}", space, composition.sign, seed)
         self.method = method
-        self.box = UnitBox(space)
+        self.box: UnitBox = UnitBox(space)
         self.box.refuse_categories(f"method {method!r}")
-        self.design_size = max(5, 2 * self.box.d)
+        self.design_size: int = max(5, 2 * self.box.d)
         self.projected: list[bool] = []
         self._points = np.empty((0, self.box.d))
         self._losses = np.empty(0)

@@ -37,7 +37,7 @@ class UnitBox:
 
     def __init__(self, space: SearchSpace) -> None:
         self.space = space
-        self.d = space.polytope.k if isinstance(space, BoundedSpace) else space.d
+        self.d: int = space.polytope.k if isinstance(space, BoundedSpace) else space.d
         self.counts = np.zeros(self.d, dtype=int)
         self.stepped = self.categories = np.zeros(self.d, dtype=bool)
         if isinstance(space, MixedSpace):

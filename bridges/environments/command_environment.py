@@ -95,17 +95,17 @@ class CommandEnvironment(DeclaredEnvironment):
                 f"command={command!r} must be a list of words, such as ['Rscript', 'model.R']: "
                 "no shell reads it"
             )
-        self.caps = Caps(
+        self.caps: Caps = Caps(
             number("seconds", seconds, above=0),
             None if cpu_seconds is None else whole("cpu_seconds", cpu_seconds, least=1),
             None if megabytes is None else whole("megabytes", megabytes, least=1),
         )
         if not isinstance(folder, str | Path | None):
             raise ValueError(f"folder={folder!r} must be the path of a folder")
-        self.folder = Path.cwd() if folder is None else Path(folder).absolute()
+        self.folder: Path = Path.cwd() if folder is None else Path(folder).absolute()
         if not self.folder.is_dir():
             raise ValueError(f"folder={str(folder)!r} is not a folder")
-        self.files = self._files(files)
+        self.files: list[str] = self._files(files)
         self._input, self._answer = _file_name("input", input), _file_name("answer", answer)
         if answer is not None and answer == input:
             raise ValueError(f"answer={answer!r} must differ from input")
@@ -114,14 +114,14 @@ class CommandEnvironment(DeclaredEnvironment):
         for name, value in self._variables.items():
             if not isinstance(value, str) or not name or set("=\0") & set(name) or "\0" in value:
                 raise ValueError(f"variables: {name!r} = {value!r}; accepted: a text, such as {str(value)!r}")
-        self.command = [self._program(command[0]), *self._arguments(command[1:])]
+        self.command: list[str] = [self._program(command[0]), *self._arguments(command[1:])]
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:
         """Run the program once."""
         try:
             step = StepFolder(self.folder, self.files)
         except OSError as error:
-            raise SimulationError(f"a step's folder cannot be made: {error}") from error
+            raise SimulationError(f"a step's folder cannot be made: {on_one_line(error)}") from error
         message = json.dumps({"policy": policy, "seed": seed}) + "\n"
         ended = Ended(b"", "", 0)
         kept = self.keep_folders == "all"

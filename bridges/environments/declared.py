@@ -89,15 +89,15 @@ class DeclaredEnvironment(Environment):
             refuse_whole(other["whole"], policy)
         for name in other:
             raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
-        self.groups = group_names(groups)
+        self.groups: tuple[str, ...] = group_names(groups)
         J = len(self.groups)
-        self.group_units = _units(group_units, J)
+        self.group_units: tuple[str, ...] = _units(group_units, J)
         shared = self.group_units[0] if len(set(self.group_units)) == 1 else ""
-        self.objective_unit = shared if objective_unit is None else objective_unit
+        self.objective_unit: str = shared if objective_unit is None else objective_unit
         if not isinstance(self.objective_unit, str):
             raise ValueError(f"objective_unit={objective_unit!r} must be a text")
         self.sense = choice("sense", sense, ("minimize", "maximize"))
-        self.levers = Levers(policy, self.groups, budget)
+        self.levers: Levers = Levers(policy, self.groups, budget)
         self.policy_space = self.levers.space
         if weights is not None and compose is not None:
             raise ValueError("weights and compose exclude each other: compose weighs the groups itself")
@@ -113,8 +113,8 @@ class DeclaredEnvironment(Environment):
                 if covariance
                 else per_group("noise_variance", noise_variance, self.groups, least=0.0)
             )
-        self.replicates = whole("replicates", replicates)
-        self.outcome_range = outcome_ranges(outcome_range, self.groups)
+        self.replicates: int = whole("replicates", replicates)
+        self.outcome_range: Any = outcome_ranges(outcome_range, self.groups)
 
     @abstractmethod
     def simulate(self, policy: dict[str, Entry], seed: int) -> Any:

@@ -75,7 +75,8 @@ class Levers:
         if isinstance(policy, PolicySpace):
             if budget is not None:
                 raise ValueError("budget: a PolicySpace has a constraint of its own")
-            self.space = policy
+            self.space: PolicySpace = policy
+            self.labels: tuple[str, ...]
             self.labels, self._lever = policy.labels, tuple(range(policy.d))
             return
         if not isinstance(policy, Mapping) or not policy:

@@ -67,9 +67,11 @@ class MesaEnvironment(DeclaredEnvironment):
             raise ValueError(f"outcomes={outcomes!r} must be a table {{group: reporter}}")
         super().__init__(policy, list(outcomes), **declared)
         self._model = function(model, "model")
-        self.reporters = {group: _reporter(group, given) for group, given in outcomes.items()}
-        self.steps = whole("steps", steps)
-        self.fixed = table("fixed", fixed, "{parameter: value}")
+        self.reporters: dict[str, Reporter] = {
+            group: _reporter(group, given) for group, given in outcomes.items()
+        }
+        self.steps: int = whole("steps", steps)
+        self.fixed: dict[str, Any] = table("fixed", fixed, "{parameter: value}")
         self._seed = _seed_parameter(self._model, self.levers.labels, self.fixed)
 
     def simulate(self, policy: dict[str, Entry], seed: int) -> dict[str, Any]:

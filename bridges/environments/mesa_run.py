@@ -35,6 +35,8 @@ class MesaRun:
     """
 
     def __init__(self, model: Any, seed: int, steps: int, reporters: Mapping[str, Reporter]) -> None:
+        self.steps: int
+        self.reporters: Mapping[str, Reporter]
         self.model, self.steps, self.reporters, self.done = model, steps, reporters, 0
         self._before: dict[str, int] | None = None
         _watch_seed(model, seed)

@@ -51,6 +51,8 @@ class OverLimit(Exception):
 
     def __init__(self, why: str, err: str) -> None:
         super().__init__(why)
+        self.why: str
+        self.err: str
         self.why, self.err = why, err
 
 

@@ -27,7 +27,7 @@ class StepFolder:
         self._home = home
         scratch = watcher().scratch
         scratch.mkdir(mode=0o700, exist_ok=True)
-        self.path = Path(tempfile.mkdtemp(prefix="step-", dir=scratch))
+        self.path: Path = Path(tempfile.mkdtemp(prefix="step-", dir=scratch))
         for pattern in files:
             for found in home.glob(pattern):
                 if KEPT in found.relative_to(home).parts:

@@ -76,7 +76,7 @@ class UMBridgeEnvironment(DeclaredEnvironment):
         except (TypeError, ValueError) as error:
             raise ValueError(f"config={config!r} must be what JSON can say: {on_one_line(error)}") from None
         self._seed_key = seed_key
-        self.time_limit = number("time_limit", time_limit, above=0)
+        self.time_limit: float = number("time_limit", time_limit, above=0)
         try:
             import umbridge
         except ModuleNotFoundError as error:

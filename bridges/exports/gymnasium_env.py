@@ -53,8 +53,10 @@ class PolicyEnv(gymnasium.Env[Array, Any]):
         if steps < 1 or (steps > 1 and not environment.has_memory):
             accepted = "1 or more" if environment.has_memory else "1: its steps do not depend on each other"
             raise ValueError(f"steps={steps} of {environment.name}; accepted: {accepted}")
+        self.environment: Environment
+        self.steps: int
         self.environment, self.steps = environment, steps
-        self.actions = Actions(environment.policy_space)
+        self.actions: Actions = Actions(environment.policy_space)
         self.action_space = self.actions.space
         J = len(environment.groups)
         self.observation_space = spaces.Box(-np.inf, np.inf, (J,), dtype=np.float64)

@@ -134,7 +134,7 @@ class AgentSampler(BaseSampler):
     ) -> None:
         if agent not in GP_AGENTS:
             raise ValueError(f"agent={agent!r}; accepted: {', '.join(GP_AGENTS)}")
-        self.groups = group_names([groups] if isinstance(groups, str) else groups)
+        self.groups: tuple[str, ...] = group_names([groups] if isinstance(groups, str) else groups)
         self.agent = agent
         self._weights, self._compose, self._constraint = weights, compose, constraint
         self._prior, self._seed = prior, seed

@@ -170,7 +170,7 @@ class OptunaSpace:
     """
 
     def __init__(self, distributions: Distributions) -> None:
-        self.entries = {label: _entry(one) for label, one in distributions.items()}
+        self.entries: dict[str, _Entry] = {label: _entry(one) for label, one in distributions.items()}
 
     def search_space(self, constraint: LinearConstraint | None) -> SearchSpace:
         """The space that the agent searches."""

@@ -48,10 +48,12 @@ class EnvironmentModel:
 
     def __init__(self, environment: Environment, composed: bool = False) -> None:
         space = environment.policy_space
+        self.environment: Environment
+        self.composed: bool
         self.environment, self.composed = environment, composed
-        self.name = f"{environment.name}-objective" if composed else environment.name
-        self.inputs = 1 if space.finite else space.d
-        self.outputs = 1 if composed else len(environment.groups)
+        self.name: str = f"{environment.name}-objective" if composed else environment.name
+        self.inputs: int = 1 if space.finite else space.d
+        self.outputs: int = 1 if composed else len(environment.groups)
 
     def checked(self, vector: list[float], config: Mapping[str, Any]) -> tuple[Any, int | None]:
         """The policy and the seed that a client asks for, or Refusal.

@@ -27,7 +27,7 @@ PILOT = 96
 PATIENCE = 20
 """Samples that may fail before any succeeds."""
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 
 class Samples(NamedTuple):

@@ -24,7 +24,11 @@ PAGES = {
 }
 WIDTHS = {"wide": (1400, 1000), "narrow": (400, 800)}
 SCHEMES = {"light": "default", "dark": "slate"}
-SEARCHES = {"register_acquisition": "optimizer/acquisition.html", "vaccinate": "tutorials/vaccinate.html"}
+SEARCHES = {
+    "register_acquisition": "optimizer/acquisition.html",
+    "vaccinate": "tutorials/vaccinate.html",
+    **dict.fromkeys(("pandas", "Excel", "not below zero", "p-value", "GPU", "cancel"), "how-do-i.html"),
+}
 """A word, and the page that it has to find."""
 
 

@@ -47,7 +47,7 @@ class CandidateDraws:
         rows = np.arange(len(features))
         self.features = features
         self.means: Array = np.stack([prior_mean_at(mean, rows) for mean in prior.means], axis=1)
-        self.factors = _factors(prior.kernels, features)
+        self.factors: list[Array] = _factors(prior.kernels, features)
         self.noise_variances: Array = prior.noise_variances
         self._groups = [_Observed(GaussianProcess(kernel, 0.0)) for kernel in prior.kernels]
 

@@ -116,6 +116,8 @@ class KeptUCB(UCB):
 
     def __init__(self, beta: float, least: float, scale: float) -> None:
         super().__init__(beta)
+        self.least: float
+        self.smallest: float
         self.least, self.smallest = least, LEAST_GAIN * scale
 
     @classmethod

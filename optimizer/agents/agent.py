@@ -16,7 +16,7 @@ from optimizer.space.search_space import SearchSpace
 
 Feedback = Literal["decomposed", "aggregate"]
 
-AGENT_VERSION = 6
+AGENT_VERSION = 7
 """Raised whenever an agent asks for another policy than before after the same observations."""
 
 CREDIBLE = 1.959963984540054

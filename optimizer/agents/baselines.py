@@ -97,7 +97,7 @@ class FixedAgent(ObservingAgent):
 
     def __init__(self, name: str, space: SearchSpace, sign: float, seed: int, policy: Any) -> None:
         super().__init__(name, space, sign, seed)
-        self.policy = self.as_policies(np.asarray([policy]))
+        self.policy: Policies = self.as_policies(np.asarray([policy]))
         if not space.contains(self.policy).all():
             raise ValueError(f"the policy of agent {name!r} is not feasible: {policy}")
         self._values: list[float] = []

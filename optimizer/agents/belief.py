@@ -39,7 +39,7 @@ from optimizer.space.finite_space import FiniteSpace
 from optimizer.space.mixed_space import MixedSpace
 from optimizer.space.search_space import SearchSpace
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 KEPT_NUMBERS = 5e7
 """Numbers that mixtures over candidates may keep (400 MB): more observations have fewer components."""

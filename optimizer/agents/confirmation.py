@@ -73,7 +73,7 @@ class Confirming(Agent):
         self.agent = agent
         self.feedback = agent.feedback
         self.composition = composition
-        self.first = (rounds - confirm) // batch * batch
+        self.first: int = (rounds - confirm) // batch * batch
         if confirm < 1 or self.first < 1:
             raise ValueError(
                 f"confirm={confirm} of {rounds} rounds; accepted: 1 or more, and fewer than rounds"

@@ -36,8 +36,8 @@ class History:
 
     def __init__(self, none: Policies, groups: int) -> None:
         self._told = [Told(none, np.empty((0, groups)), np.empty((0, groups)), None)]
-        self.failures = 0
-        self.gaps = 0
+        self.failures: int = 0
+        self.gaps: int = 0
 
     def __iter__(self) -> Iterator[Told]:
         """Every `tell`, in order."""

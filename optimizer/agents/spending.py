@@ -98,8 +98,8 @@ class Purse:
 
     def __init__(self, spending: Spending, n: int) -> None:
         self._spending = spending
-        self.left = np.inf if spending.budget is None else spending.budget
-        self.to_come = n
+        self.left: float = np.inf if spending.budget is None else spending.budget
+        self.to_come: int = n
 
     @property
     def _most(self) -> float:

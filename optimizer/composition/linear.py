@@ -8,7 +8,7 @@ computation; what agents say of the objective is turned back to its own sign.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -117,6 +117,16 @@ class Composition(BaseComposition):
             self.constant_weights = np.broadcast_to(constant, (groups,)).copy()
         self._offset = offset
         self.offset_varies: bool = callable(offset)
+
+    def of_groups(self, which: Sequence[int]) -> "Composition":
+        """The same objective for whoever predicts these groups alone, where weights are constants."""
+        assert self.constant_weights is not None
+        return Composition(
+            len(which),
+            weights=self.constant_weights[list(which)],
+            offset=self._offset,
+            sense="maximize" if self.sign > 0 else "minimize",
+        )
 
     def weights(self, policies: Policies) -> Array:
         """g_j(x) of each policy, in the objective's own sign, shape (n, J)."""

@@ -7,6 +7,11 @@ what is asked for (Gardner et al. 2014 multiply it with expected improvement).
 Notation: m_k and s_k are the mean and the standard deviation of a linear v_k, a = (low - m) / s and
 b = (high - m) / s. Where no group is in two limits, log P = sum_k log(Phi(b_k) - Phi(a_k)). Else P is the
 mean over samples of the groups, each limit rounded off over `SMOOTH` s_k, so that it has slopes.
+
+Where a group's noise-free outcome has a range, P is given that it lies there: what a normal posterior holds
+possible below zero persons speaks for no limit. A limit of one group then has the logarithm of
+(Phi(min(b, beta)) - Phi(max(a, alpha))) / (Phi(beta) - Phi(alpha)), with alpha and beta the range's ends in
+deviations of the group; samples are of the truncated normal.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr, logsumexp
+from scipy.special import log_ndtr, logsumexp, ndtri_exp
 
 from optimizer.arrays import Array
 from optimizer.composition.propagation import standard_normal_points
@@ -56,6 +61,8 @@ class OutcomeLimits:
         In place of a row of A, a function from outcomes (..., J) to values (...,).
     names : sequence of K str, optional
         For messages.
+    ranges : array_like of shape (J, 2), optional
+        What each group's noise-free outcome cannot lie below or above, in its unit; unknown by default.
 
     Raises
     ------
@@ -70,6 +77,7 @@ class OutcomeLimits:
         high: ArrayLike,
         functions: Sequence[Function | None] | None = None,
         names: Sequence[str] | None = None,
+        ranges: ArrayLike | None = None,
     ) -> None:
         self.A: Array = np.array(weights, dtype=float)
         if self.A.ndim != 2:
@@ -89,16 +97,32 @@ class OutcomeLimits:
         for k, row in enumerate(self.A):
             if self.functions[k] is None and not row.any():
                 raise ValueError(f"{self.names[k]} is of no group")
+        self.ranges: Array | None = None if ranges is None else np.array(ranges, dtype=float)
+        if self.ranges is not None and self.ranges.shape != (self.groups, 2):
+            raise ValueError(f"ranges must have shape ({self.groups}, 2), not {self.ranges.shape}")
 
     def of_values(self, objectives: int = 1) -> "OutcomeLimits":
         """The same limits for whoever is told so many objectives, and beside them the K values."""
         K = len(self)
         rows = np.eye(K, K + objectives, k=objectives)
-        return OutcomeLimits(rows, self.low, self.high, names=self.names)
+        ranges = None
+        if self.ranges is not None:
+            of_limits = np.array([self._range_of(k) for k in range(K)]).reshape(K, 2)
+            ranges = np.concatenate([np.full((objectives, 2), (-np.inf, np.inf)), of_limits])
+        return OutcomeLimits(rows, self.low, self.high, names=self.names, ranges=ranges)
+
+    def _range_of(self, k: int) -> tuple[float, float]:
+        """What the value of limit k cannot lie below or above, by the ranges of its groups."""
+        if self.ranges is None or self.functions[k] is not None:
+            return -np.inf, np.inf
+        inside = np.flatnonzero(self.A[k])
+        ends = np.sort(self.A[k, inside, None] * self.ranges[inside], axis=1).sum(axis=0)
+        return float(ends[0]), float(ends[1])
 
     def of_groups(self, which: Sequence[int]) -> "OutcomeLimits":
         """The same linear limits for whoever is told of these groups alone: all that are limited."""
-        return OutcomeLimits(self.A[:, which], self.low, self.high, names=self.names)
+        ranges = None if self.ranges is None else self.ranges[list(which)]
+        return OutcomeLimits(self.A[:, which], self.low, self.high, names=self.names, ranges=ranges)
 
     def __len__(self) -> int:
         """K."""
@@ -111,8 +135,11 @@ class OutcomeLimits:
 
     @cached_property
     def independent(self) -> bool:
-        """Whether all limits are linear, and no group is in two of them."""
-        return not any(self.functions) and bool((np.count_nonzero(self.A, axis=0) <= 1).all())
+        """Whether all limits are linear, no group is in two of them, and none that has a range in a sum."""
+        if any(self.functions) or (np.count_nonzero(self.A, axis=0) > 1).any():
+            return False
+        summed = self.A[np.count_nonzero(self.A, axis=1) > 1].any(axis=0)
+        return self.ranges is None or not np.isfinite(self.ranges[summed]).any()
 
     def values(self, outcomes: Array) -> Array:
         """The values v (..., K) of outcomes (..., J)."""
@@ -147,7 +174,9 @@ class OutcomeLimits:
 
     def _only(self, k: int) -> "OutcomeLimits":
         one = [k]
-        return OutcomeLimits(self.A[one], self.low[one], self.high[one], [self.functions[k]], [self.names[k]])
+        return OutcomeLimits(
+            self.A[one], self.low[one], self.high[one], [self.functions[k]], [self.names[k]], self.ranges
+        )
 
     def probability(self, means: Array, variances: Array) -> Array:
         """The probability (n,) that all limits are kept, given independent groups (n, J)."""
@@ -160,13 +189,21 @@ class OutcomeLimits:
 
     def _exact(self, means: Array, variances: Array) -> Chance:
         m, s = means @ self.A.T, np.sqrt(variances @ (self.A**2).T)
-        log, in_m, in_s = log_interval(self.low, self.high, m, s)
+        lowest, highest = np.array([self._range_of(k) for k in range(len(self))]).reshape(-1, 2).T
+        # Ends beyond the range are the range's own; where nothing of a limit lies within, it has no width.
+        low, high = np.clip(self.low, lowest, highest), np.clip(self.high, lowest, highest)
+        log, in_m, in_s = log_interval(low, high, m, s)
+        ranged = np.isfinite(lowest) | np.isfinite(highest)
+        if ranged.any():
+            within = log_interval(lowest[ranged], highest[ranged], m[:, ranged], s[:, ranged])
+            for of_limit, of_range in zip((log, in_m, in_s), within, strict=True):
+                of_limit[:, ranged] -= of_range
         return Chance(log.sum(axis=1), in_m @ self.A, (in_s / (2 * s)) @ self.A**2)
 
     def _sampled(self, means: Array, variances: Array) -> Chance:
         """By samples f = mu + sd z, where the width of a function's rounding off counts as given."""
-        z = standard_normal_points(SAMPLES, self.groups, 0)[:, None, :]
         deviations = np.sqrt(variances)
+        z, in_mean, in_deviation = self._draws(means, deviations)
         f = means + deviations * z  # (S, n, J)
         v = self.values(f)
         width = SMOOTH * np.sqrt(variances @ (self.A**2).T)
@@ -178,11 +215,19 @@ class OutcomeLimits:
         total = logsumexp(each, axis=0)
         share = np.exp(each - total)[..., None]
         in_f = self._through(share * in_v, f)
-        in_variances = (in_f * z).sum(axis=0) / (2 * deviations)
+        in_variances = (in_f * in_deviation).sum(axis=0) / (2 * deviations)
         of_width = (share * in_width).sum(axis=0) * SMOOTH**2 / (2 * width)
         linear = np.array([function is None for function in self.functions])
         in_variances += np.where(linear, of_width, 0.0) @ self.A**2
-        return Chance(total - np.log(SAMPLES), in_f.sum(axis=0), in_variances)
+        return Chance(total - np.log(SAMPLES), (in_f * in_mean).sum(axis=0), in_variances)
+
+    def _draws(self, means: Array, deviations: Array) -> tuple[Array, Array, Array]:
+        """Z (S, n, J) of samples, or (S, 1, J), and the slopes of mu + sd z in mu and in sd."""
+        z = standard_normal_points(SAMPLES, self.groups, 0)[:, None, :]
+        if self.ranges is None or not np.isfinite(self.ranges).any():
+            return z, np.ones_like(z), z
+        alpha, beta = ((self.ranges[:, end] - means) / deviations for end in (0, 1))
+        return truncated(z, *np.clip((alpha, beta), -FARTHEST, FARTHEST))
 
     def _through(self, in_v: Array, f: Array) -> Array:
         """Slopes in the outcomes f (S, n, J), of slopes in the values (S, n, K)."""
@@ -214,3 +259,27 @@ def log_interval(low: Array, high: Array, m: Array, s: Array) -> tuple[Array, Ar
     in_m = (in_a - in_b) / s
     in_s = (a * in_a - b * in_b) / s
     return log, in_m, in_s
+
+
+def truncated(z: Array, alpha: Array, beta: Array) -> tuple[Array, Array, Array]:
+    """Standard normal samples z as those of a normal within alpha and beta, by their quantiles.
+
+    Returns
+    -------
+    t : ndarray
+        Phi(t) = (1 - u) Phi(alpha) + u Phi(beta) with u = Phi(z), in the shape of all three together.
+    in_mean, in_deviation : ndarray
+        Slopes of mu + sd t, where alpha and beta are (end - mu) / sd of ends that stay.
+    """
+    # Where both ends lie to the right, all is mirrored: logarithms of a left tail keep their digits.
+    turned = alpha + beta > 0
+    a, b = np.where(turned, -beta, alpha), np.where(turned, -alpha, beta)
+    low, high = (log_ndtr(np.where(turned, sign * z, -sign * z)) for sign in (1.0, -1.0))
+    t = np.clip(ndtri_exp(np.logaddexp(low + log_ndtr(a), high + log_ndtr(b))), a, b)
+    of_a, of_b = (
+        np.exp(np.clip(log + 0.5 * (t - end) * (t + end), -700.0, 700.0))
+        for log, end in ((low, a), (high, b))
+    )
+    in_mean, in_deviation = 1.0 - of_a - of_b, t - a * of_a - b * of_b
+    sign = np.where(turned, -1.0, 1.0)
+    return sign * t, in_mean, sign * in_deviation

@@ -243,7 +243,7 @@ class Sampled(Propagation):
     def __init__(
         self, groups: int, seed: int = 0, samples: int | None = None, correlation: Array | None = None
     ) -> None:
-        self.z = standard_normal_points(
+        self.z: Array = standard_normal_points(
             samples or max(SAMPLES, 1 << (8 * groups - 1).bit_length()), groups, seed
         )
         self.correlation = correlation

@@ -10,7 +10,6 @@ are evaluated one by one.
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 
 from optimizer.arrays import Array
@@ -35,15 +34,13 @@ class BoundKernels:
         self._parts = _parts(kernels, Z.shape[1])
         self._others: list[BoundKernel] = [] if self._parts else [bind(kernel, Z) for kernel in kernels]
         if self._parts:
-            # Centred first, because points far from the origin would lose the digits of their differences.
-            self._centre = Z.mean(axis=0) if len(Z) else np.zeros(Z.shape[1])
-            self._scaled = (Z - self._centre) / self._parts.scales[:, None, :]
+            self._by_entry = 1.0 / self._parts.scales**2
 
     def value(self, X: Array) -> Array:
         """`K` (S, m, T) for X (m, p)."""
         if self._parts is None:
             return np.stack([bound.value(X) for bound in self._others])
-        K = self._parts.profile(self._squared_distances(self._at(X)))[0]
+        K = self._parts.profile(self._squared_distances(X))[0]
         K *= self._parts.variances[:, None, None]
         K += self._parts.constants[:, None, None]
         return K
@@ -60,28 +57,28 @@ class BoundKernels:
                 return total
 
             return np.stack([k for k, _ in pairs]), one_by_one
-        parts, scaled = self._parts, self._at(X)
-        k, h = parts.profile(self._squared_distances(scaled))
+        parts = self._parts
+        k, h = parts.profile(self._squared_distances(X))
         K = k * parts.variances[:, None, None]
         K += parts.constants[:, None, None]
+
+        # Centred first, because points far from the origin would lose the digits of their differences.
+        centre = self._Z.mean(axis=0) if len(self._Z) else np.zeros(X.shape[1])
+        x, z = X - centre, self._Z - centre
 
         def pullback(W: Array) -> Array:
             weights = W * h
             weights *= parts.variances[:, None, None]
-            sums = weights @ self._scaled - weights.sum(axis=2)[:, :, None] * scaled
-            return np.asarray((sums / parts.scales[:, None, :]).sum(axis=0))
+            sums = weights @ z - weights.sum(axis=2)[:, :, None] * x
+            return np.asarray(np.einsum("smp,sp->mp", sums, self._by_entry))
 
         return K, pullback
 
-    def _at(self, X: Array) -> Array:
-        assert self._parts is not None
-        return np.asarray((X - self._centre) / self._parts.scales[:, None, :])
-
-    def _squared_distances(self, scaled: Array) -> Array:
-        r2 = np.empty((len(scaled), scaled.shape[1], len(self._Z)))
-        for s, points in enumerate(scaled):
-            cdist(points, self._scaled[s], "sqeuclidean", out=r2[s])
-        return r2
+    def _squared_distances(self, X: Array) -> Array:
+        """r2 (S, m, T): squared differences by entry, weighed for all kernels in one product."""
+        squares = np.square(X.T[:, :, None] - self._Z.T[:, None, :])  # (p, m, T)
+        r2 = self._by_entry @ squares.reshape(len(squares), -1)
+        return r2.reshape(-1, len(X), len(self._Z))
 
 
 class _Parts:

@@ -50,7 +50,7 @@ class GraphLaplacian:
         self.normalised = normalised
 
     @classmethod
-    def of(cls, graph: nx.Graph, normalised: bool = True) -> Self:
+    def of(cls, graph: nx.Graph[Any], normalised: bool = True) -> Self:
         """The Laplacian of a networkx graph with nodes 0..n-1; an edge's `weight`, if it has one, counts."""
         import networkx as nx  # half a second that a run without a graph can do without
 

@@ -111,7 +111,7 @@ def diag_and_gradient(kernel: Kernel, X: Array) -> tuple[Array, Array]:
     The gradient of a stationary kernel is zero; that of another is a central finite difference.
     """
     X = np.asarray(X, dtype=np.float64)
-    variance = _constant_variance(kernel)
+    variance = constant_variance(kernel)
     if variance is None and kernel.is_stationary():
         variance = kernel.diag(X[:1])[0] if len(X) else 0.0
     if variance is not None:
@@ -137,7 +137,7 @@ def _weighted_diag_and_gradient(kernel: WeightedSumKernel, X: Array) -> tuple[Ar
     return total, np.hstack([in_points, in_weights])
 
 
-def _constant_variance(kernel: Kernel) -> float | None:
+def constant_variance(kernel: Kernel) -> float | None:
     """`k(x, x)` where it is the same for all x by the kernels known here, else None.
 
     Without it scikit-learn's `diag` would cost more than the rest of a small evaluation.
@@ -150,10 +150,10 @@ def _constant_variance(kernel: Kernel) -> float | None:
     if kind is WhiteKernel:
         return float(kernel.noise_level)
     if kind is Exponentiation:
-        inner = _constant_variance(kernel.kernel)
+        inner = constant_variance(kernel.kernel)
         return None if inner is None else float(inner**kernel.exponent)
     if kind in (Sum, Product):
-        first, second = _constant_variance(kernel.k1), _constant_variance(kernel.k2)
+        first, second = constant_variance(kernel.k1), constant_variance(kernel.k2)
         if first is not None and second is not None:
             return first + second if kind is Sum else first * second
     return None

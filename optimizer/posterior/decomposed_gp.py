@@ -95,7 +95,7 @@ class DecomposedGP:
         variances = as_variances(noise_variances, (J,))
         self.composition = composition
         self.embed = embed
-        self.prior_means = spread_means(prior_means, J)
+        self.prior_means: tuple[PriorMean, ...] = spread_means(prior_means, J)
         self.groups: list[GaussianProcess | ProcessMixture] = [
             GaussianProcess(k, v, kept=each)
             for k, v, each in zip(kernels, variances, kept or [None] * J, strict=True)
@@ -152,6 +152,16 @@ class DecomposedGP:
         some.prior_means = tuple(self.prior_means[j] for j in which)
         return some
 
+    def _weighed(self) -> Self:
+        """Of the groups alone that the objective is made of: limits may be on others."""
+        g = self.composition
+        if not isinstance(g, Composition) or g.constant_weights is None or g.constant_weights.all():
+            return self
+        which = np.flatnonzero(g.constant_weights).tolist() or [0]
+        some = self.of_groups(which)
+        some.composition = g.of_groups(which)
+        return some
+
     def features(self, X: Array) -> Array:
         """What the kernels see of policies (n, d): (n, p)."""
         return X if self.embed is None else np.asarray(self.embed(X), dtype=float)
@@ -182,18 +192,18 @@ class DecomposedGP:
 
     def predict(self, X: ArrayLike) -> Moments:
         """Posterior mean and variance of the signed objective (more is better) at policies, each (n,)."""
-        X = self._policies(X)
-        return self.composition.moments(*self.predict_groups(X), X)
+        X, model = self._policies(X), self._weighed()
+        return model.composition.moments(*model.predict_groups(X), X)
 
     def posterior(self, X: ArrayLike) -> Posterior:
         """Posterior of the signed objective at policies, as acquisitions read it."""
-        X = self._policies(X)
-        return self.composition.posterior(*self.predict_groups(X), X)
+        X, model = self._policies(X), self._weighed()
+        return model.composition.posterior(*model.predict_groups(X), X)
 
     def posterior_and_pullback(self, X: Array) -> tuple[Posterior, Callable[[Any], Array]]:
         """The same at policies (n, d), and what takes slopes in it to the gradient (n, d) in the policy."""
         if isinstance(self.composition, Composition):
-            moments, in_policy = self._linear_gradients(self.composition, X)
+            moments, in_policy = self._weighed()._linear_gradients(X)
             return (
                 moments,
                 lambda slopes: (
@@ -231,13 +241,14 @@ class DecomposedGP:
 
         Without variances, O(T n) a group: what a search for the best mean needs, and no more.
         """
-        composition = self.composition
+        model = self._weighed()
+        composition = model.composition
         assert isinstance(composition, Composition)
-        features = self.features(X)
-        parts = [group.predict_mean_with_gradient(features) for group in self.groups]
-        means = np.stack([mean for mean, _ in parts], axis=1) + self._prior(X)
+        features = model.features(X)
+        parts = [group.predict_mean_with_gradient(features) for group in model.groups]
+        means = np.stack([mean for mean, _ in parts], axis=1) + model._prior(X)
         inner = None if self.embed is None else jacobian(self.embed, X)
-        slope = self._mean_slope(composition, X, means, [gradient for _, gradient in parts], inner)
+        slope = model._mean_slope(composition, X, means, [gradient for _, gradient in parts], inner)
         return composition.compose(means, X), composition.sign * slope
 
     def group_means_with_gradients(self, X: Array) -> tuple[Array, Array]:
@@ -284,8 +295,10 @@ class DecomposedGP:
             slope = slope + jacobian(composition.offset, X)
         return slope
 
-    def _linear_gradients(self, composition: Composition, X: Array) -> tuple[Moments, Moments]:
-        """Moments of the objective, and their gradients (n, d)."""
+    def _linear_gradients(self, X: Array) -> tuple[Moments, Moments]:
+        """Moments of a linear objective, and their gradients (n, d)."""
+        composition = self.composition
+        assert isinstance(composition, Composition)
         weights, features = composition.weights(X), self.features(X)
         parts = [group.predict_with_gradients(features) for group in self.groups]
         means = np.stack([part.mean for part in parts], axis=1) + self._prior(X)

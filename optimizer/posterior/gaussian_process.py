@@ -83,7 +83,7 @@ class GaussianProcess:
         self._least_noise = least_noise
         self._kept, self._noise = kept, np.empty(0)
         self.X = np.empty((0, 0))
-        self.jitter = np.empty(0)
+        self.jitter: Array = np.empty(0)
         self._factor = np.empty((0, 0))  # L, with room for more rows
         self._inverse: Array | None = None  # L^-1, with room for more rows, from `KEEPS_INVERSE` rows on
         self._a = np.empty(0)

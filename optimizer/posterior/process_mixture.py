@@ -19,7 +19,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from optimizer.arrays import Array
 from optimizer.kernels.batch import BoundKernels
-from optimizer.kernels.gradients import diag_and_gradient
+from optimizer.kernels.gradients import constant_variance, diag_and_gradient
 from optimizer.posterior.gaussian_process import GaussianProcess, Gradients
 from optimizer.posterior.inputs import as_points, as_variances, stated_or_own, with_least
 from optimizer.posterior.kept_noise import KeptNoise
@@ -72,8 +72,11 @@ class ProcessMixture:
         weights: ArrayLike,
         kept: KeptNoise | None = None,
     ) -> None:
-        self.kernels = list(kernels)
+        self.kernels: list[Kernel] = list(kernels)
         S = len(self.kernels)
+        constant = [constant_variance(kernel) for kernel in self.kernels]
+        # k_s(x, x) (S,) where it is the same everywhere: asking S kernels costs more than a small prediction.
+        self._constant = None if None in constant else np.array(constant, dtype=float)
         self.noise_variances: Array = as_variances(noise_variances, (S,))
         self.weights: Array = np.broadcast_to(np.asarray(weights, dtype=float), (S,))
         self.X = np.empty((0, 0))
@@ -89,7 +92,17 @@ class ProcessMixture:
         return len(self.X)
 
     def _diagonals(self, X: Array) -> Array:
+        if self._constant is not None:
+            return np.broadcast_to(self._constant[:, None], (len(self._constant), len(X)))
         return np.stack([diag_and_gradient(kernel, X)[0] for kernel in self.kernels])
+
+    def _diagonal_gradient(self, X: Array) -> Array:
+        """Of sum_s w_s k_s(x, x), (n, p)."""
+        total = np.zeros(X.shape)
+        if self._constant is None:
+            for weight, kernel in zip(self.weights, self.kernels, strict=True):
+                total += weight * diag_and_gradient(kernel, X)[1]
+        return total
 
     def observe(self, X: ArrayLike, y: ArrayLike, noise_variance: ArrayLike | None = None) -> Self:
         """Add observations; see `GaussianProcess.observe`."""
@@ -157,9 +170,7 @@ class ProcessMixture:
         var_s are sums of kernel derivatives (`GaussianProcess.predict_with_gradients`), so that all
         components make two sums.
         """
-        inner = np.zeros(X.shape)
-        for weight, kernel in zip(self.weights, self.kernels, strict=True):
-            inner += weight * diag_and_gradient(kernel, X)[1]
+        inner = self._diagonal_gradient(X)
         if not len(self):
             moments = self._before(X)
             return Gradients(moments.mean, moments.variance, np.zeros(X.shape), inner)

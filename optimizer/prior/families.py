@@ -167,7 +167,7 @@ class Family:
         If the family is unknown or lacks its graph.
     """
 
-    def __init__(self, name: str, graph: "nx.Graph | None" = None, time: bool = False) -> None:
+    def __init__(self, name: str, graph: "nx.Graph[Any] | None" = None, time: bool = False) -> None:
         if name not in family_names():
             raise ValueError(unknown_name("kernel family", name, family_names()))
         if name == ON_GRAPH and graph is None:

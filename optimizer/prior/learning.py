@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
+from scipy.stats import t as student
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 from threadpoolctl import ThreadpoolController
 
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
 CONSTANT = 1e-12
 """Samples whose spread is below this share of their size do not vary, but by rounding."""
 
+FEW = 30
+"""Samples below which their own spread may well be far from that of the group."""
+
 
 def learn_prior(
     kernel: str | Kernel,
     X: ArrayLike,
     Y: ArrayLike,
     *,
-    graph: "nx.Graph | None" = None,
+    graph: "nx.Graph[Any] | None" = None,
     time: bool = False,
     noise_variances: ArrayLike | None = None,
     restarts: int = 2,
@@ -77,7 +81,8 @@ def learn_prior(
     -------
     Prior
         One kernel, noise variance and constant mean a group. A group that does not vary in the samples
-        is not believed certain elsewhere: see `outcome_units`.
+        is not believed certain elsewhere: see `outcome_units`; nor is one of few samples: see
+        `widened_for_few`.
 
     Raises
     ------
@@ -97,7 +102,7 @@ def learn_prior(
     for j in range(J):
         if not observed[j].any():
             raise ValueError(f"group {j} has no sample to learn from")
-    units, varies = outcome_units([Y[rows, j] for j, rows in enumerate(observed)])
+    units, varies = outcome_units([Y[rows, j] for j, rows in enumerate(observed)], known)
     tasks = (
         delayed(_learn_group)(
             family, X[rows], Y[rows, j], units[j], float(known[j]), restarts if varies[j] else None, seed
@@ -118,21 +123,38 @@ def learn_prior(
     )
 
 
-def outcome_units(samples: Sequence[Array]) -> tuple[list[float], list[bool]]:
+def outcome_units(
+    samples: Sequence[Array], noise_variances: Array | None = None
+) -> tuple[list[float], list[bool]]:
     """The unit of a group's outcomes, in which amplitude and noise have their priors; and whether it varies.
 
     It is the standard deviation of the group's samples. Samples that do not vary say nothing of how much the
     group does elsewhere, and must not make it certain for ever: nothing is learned from them, and the unit is
     the typical (median) one of the groups that vary, or the size of the value, whichever is smaller; 1 where
-    there is neither.
+    there is neither. Of fewer than `FEW` samples that holds where their noise variance, if known, explains
+    how they differ.
     """
     spreads = np.array([float(np.std(y)) for y in samples])
     sizes = np.array([float(np.abs(y).max()) for y in samples])
     varies = spreads > CONSTANT * sizes
+    if noise_variances is not None:
+        few = np.array([len(y) < FEW for y in samples])
+        varies &= ~(few & (spreads**2 <= noise_variances))  # nan, of an unknown one, is never explained
     typical = float(np.median(spreads[varies])) if varies.any() else math.inf
     small = np.minimum(np.where(sizes > 0, sizes, math.inf), typical)
     fallback = np.where(np.isfinite(small), small, 1.0)
     return np.where(varies, spreads, fallback).tolist(), varies.tolist()
+
+
+def widened_for_few(n: int) -> float:
+    """What n samples' amplitude is multiplied by, since a spread of few samples may be small by chance.
+
+    With it a normal's 95 % interval is as wide as Student's for one more value after n independent ones whose
+    mean and variance are unknown: 61 for 2 samples, 2.7 for 5, and 1 from `FEW` on.
+    """
+    if n < 2 or n >= FEW:
+        return 1.0
+    return float((student.ppf(0.975, n - 1) / student.ppf(0.975, math.inf)) ** 2 * (1 + 1 / n) * n / (n - 1))
 
 
 def _learn_group(
@@ -151,6 +173,8 @@ def _learn_group(
     amplitude, inner, learned = group.split(theta)
     if learned is not None and restarts is not None:
         noise = learned * unit**2
+    if restarts is not None:
+        amplitude *= widened_for_few(len(y))
     family = kernel if isinstance(kernel, Family) else None
     shape = family.in_units(inner, span) if family else kernel.clone_with_theta(inner)  # type: ignore[union-attr]
     return ConstantKernel(amplitude * unit**2) * shape, noise

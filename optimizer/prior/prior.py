@@ -111,7 +111,7 @@ class Prior:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], graph: "nx.Graph | None" = None) -> "Prior":
+    def from_dict(cls, data: dict[str, Any], graph: "nx.Graph[Any] | None" = None) -> "Prior":
         """Prior of what `to_dict` gave; diffusion kernels, stored without their graph, need it again."""
         return cls(
             [kernel_from_dict(kernel, graph) for kernel in data["kernels"]],
@@ -149,7 +149,7 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
     return data
 
 
-def kernel_from_dict(data: dict[str, Any], graph: "nx.Graph | None" = None) -> Kernel:
+def kernel_from_dict(data: dict[str, Any], graph: "nx.Graph[Any] | None" = None) -> Kernel:
     """Kernel of what `kernel_to_dict` gave, of nothing but `STORABLE_KERNELS` and registered families."""
     known = {cls.__name__: cls for cls in STORABLE_KERNELS}
     name = data["class"]

@@ -234,7 +234,7 @@ class ComposedEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):  # typ
 
     def _fit(self, kernels: Sequence[Kernel], X: Array, residuals: Array, noise: Array) -> Self:
         """Fit a process to each column of what the prior means leave, with noise variances alike (n, J)."""
-        self.processes_ = [
+        self.processes_: list[FittedProcess] = [
             FittedProcess.fit(kernel, X, residuals[:, j], noise[:, j]) for j, kernel in enumerate(kernels)
         ]
         self.n_samples_per_group_ = np.array([len(process) for process in self.processes_])

@@ -204,7 +204,7 @@ class AggregateGPRegressor(ComposedEstimator):
         complete = ~np.isnan(values)
         if not complete.any():
             raise ValueError("y holds no observation: every row misses a group")
-        self.own_prior_ = self.g is not None or (self._learns and not self._is_outcomes(Y))
+        self.own_prior_: bool = self.g is not None or (self._learns and not self._is_outcomes(Y))
         kernel, noise = self._own(X, Y, values) if self.own_prior_ else self._composed(X, Y)
         residuals = (values - self._mean(X))[:, None]
         return self._fit([kernel], self._features(X), residuals, noise[:, None])

@@ -28,7 +28,9 @@ class BoundedSpace(SearchSpace, kind="bounded"):
         if self.bounds is None:
             raise ValueError("a search space needs bounds or candidates")
         self.polytope: Polytope = Polytope(self.bounds, self.constraints)
-        self.d = self.polytope.d
+        self.d: int = self.polytope.d
+        self.lower: Array
+        self.upper: Array
         self.lower, self.upper = self.polytope.lower, self.polytope.upper
 
     def resolve(self, policies: ArrayLike) -> Array:

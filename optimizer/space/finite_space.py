@@ -38,12 +38,12 @@ class FiniteSpace(SearchSpace, kind="finite"):
             raise ValueError(f"candidates must be an (n, d) array, got shape {self.candidates.shape}")
         self.size: int = self.candidates.shape[0]
         self.d: int = self.candidates.shape[1]
-        self.feasible = _meets(self.candidates, self.bounds, self.constraints)
+        self.feasible: NDArray[Any] = _meets(self.candidates, self.bounds, self.constraints)
         self.rows: Rows = np.flatnonzero(self.feasible)
         if not len(self.rows):
             raise ValueError(f"none of the {self.size} candidates meets the bounds and constraints")
-        self.lower = self.candidates[self.rows].min(axis=0)
-        self.upper = self.candidates[self.rows].max(axis=0)
+        self.lower: Array = self.candidates[self.rows].min(axis=0)
+        self.upper: Array = self.candidates[self.rows].max(axis=0)
 
     def only(self, mask: NDArray[np.bool_]) -> FiniteSpace:
         """The same candidates, of which those of the mask (size,) are feasible, as far as they were."""

@@ -58,21 +58,27 @@ class MixedSpace(SearchSpace, kind="mixed"):
         if self.bounds is None:
             raise ValueError("entries with steps or categories need bounds")
         sides = np.broadcast_arrays(np.atleast_1d(self.bounds.lb), np.atleast_1d(self.bounds.ub))
+        self.lower: Array
         self.lower, upper = (np.array(side, dtype=float) for side in sides)
-        self.d = len(self.lower)
-        self.steps = np.array(np.broadcast_to(0.0 if self.steps is None else self.steps, self.d), dtype=float)
+        self.d: int = len(self.lower)
+        self.steps: Any = np.array(
+            np.broadcast_to(0.0 if self.steps is None else self.steps, self.d), dtype=float
+        )
         none = False if self.categories is None else self.categories
-        self.categories = np.array(np.broadcast_to(none, self.d), dtype=bool)
+        self.categories: Any = np.array(np.broadcast_to(none, self.d), dtype=bool)
         check_sides(self.lower, upper, "entry")
         if not (np.isfinite(self.lower).all() and np.isfinite(upper).all() and (self.steps >= 0).all()):
             raise ValueError("a mixed search space needs finite bounds and steps of 0 or more")
         stepped = self.steps > 0
-        self.levels = np.ones(self.d, dtype=np.int64)
+        self.levels: NDArray[Any] = np.ones(self.d, dtype=np.int64)
         width, step = (upper - self.lower)[stepped], self.steps[stepped]
         self.levels[stepped] = np.floor(width / step * (1 + 1e-12) + TOLERANCE).astype(np.int64) + 1
-        self.upper = np.where(stepped, self.lower + self.steps * (self.levels - 1), upper)
+        self.upper: Array = np.where(stepped, self.lower + self.steps * (self.levels - 1), upper)
         self.parts: int = math.prod(self.levels.tolist())
-        self.real = ~stepped & (self.upper > self.lower)
+        self.real: NDArray[np.bool_] = ~stepped & (self.upper > self.lower)
+        self.matrix: Array
+        self.row_lower: Array
+        self.row_upper: Array
         self.matrix, self.row_lower, self.row_upper = stack_rows(self.constraints, self.d)
         if (self.matrix[:, self.categories] != 0).any():
             raise ValueError("a constraint weighs a category, which has no size; accepted: 0 there")

@@ -66,6 +66,9 @@ class Polytope:
         self.lower: Array = lower.astype(np.float64)
         self.upper: Array = upper.astype(np.float64)
         self.d: int = len(self.lower)
+        self.matrix: Array
+        self.row_lower: Array
+        self.row_upper: Array
         self.matrix, self.row_lower, self.row_upper = stack_rows(constraints, self.d)
         check_sides(self.lower, self.upper, "entry")
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
@@ -227,7 +230,11 @@ class Polytope:
         unit_map, unit_origin = np.zeros((len(free), self.k)), np.zeros(len(free))
         unit_map[independent, np.arange(self.k)] = 1.0
         unit_map[dependent], unit_origin[dependent] = M, offset
+        self.span: Array
+        self.independent: NDArray[np.intp]
         self.independent, self.span = free[independent], span[free[independent]]
+        self.origin: Array
+        self.map: Array
         self.map, self.origin = np.zeros((self.d, self.k)), lower.copy()
         self.map[free] = unit_map * span[free, None]
         self.origin[free] += unit_origin * span[free]

@@ -9,6 +9,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from policyloop.messages import on_one_line
@@ -18,6 +19,9 @@ from scenarios.errors import UserError
 
 if TYPE_CHECKING:
     from simulators import Environment
+
+MISSED, MOST_MISSED = 0.1, 8
+"""The share of an observed value from which a fit is said to miss it, and how many of them are named."""
 
 
 def check(
@@ -32,7 +36,8 @@ def check(
     """Check that a simulator keeps the contract: seeds, shapes, limits, composition, noise, copies, speed.
 
     Takes a few dozen steps. Of a scenario, it tells too what `policyloop run` would refuse. What the model
-    prints goes to standard error. The exit code is 1 where something is found.
+    prints goes to standard error. The exit code is 1 where something is found. Where data were fitted
+    (calibrate), those that the fit misses by more than a tenth are named; the exit code is 0 then.
 
     For example:
 
@@ -43,6 +48,7 @@ def check(
       policyloop check my-scenario.toml
     """
     import bridges  # noqa: F401  # its environments are known from now on
+    from scenarios.study.facts import report_of
     from simulators import check_environment
 
     options = options_of(option or [])
@@ -54,15 +60,58 @@ def check(
         seconds = perf_counter() - began
     groups, labels = getattr(environment, "groups", ()), environment.policy_space.labels
     say(f"{target}: {len(groups)} groups, {len(labels)} policy entries, checked in {seconds:.1f} s")
+    for line in (report_of(environment) or {}).get("lines", []):
+        say(on_one_line(line) if line[:1] != " " else f"  {on_one_line(line)}")
     for sentence in environment.findings:
         say(sentence)
-    for finding in findings:
+    cautions = misses(environment) + compared_by_size(target, environment)
+    for finding in (*findings, *cautions):
         say(f"- {finding}")
     if findings:
         say(f"{len(findings)} found")
         return SIMULATOR
+    if cautions:
+        say(f"it is ready, with {len(cautions)} caution{'s' * (len(cautions) > 1)}")
+        return 0
     say("nothing found: it is ready")
     return 0
+
+
+def compared_by_size(target: str, environment: Environment) -> list[str]:
+    """Where a scenario's objectives compare groups of different sizes by what all persons have."""
+    from scenarios.declaration.catalogue import load
+    from scenarios.declaration.rates import by_size
+
+    persons = environment.group_persons
+    if not target.endswith(".toml") or persons is None:
+        return []
+    scenario, units, groups = load(target), environment.group_units, environment.groups
+    texts = [scenario.objective, *scenario.objectives]
+    each = [by_size(text, units, np.asarray(persons).tolist(), groups) for text in texts]
+    return [line for line in each if line]
+
+
+def misses(environment: Environment) -> list[str]:
+    """Which data a fitted simulator misses by more than `MISSED` of them, beyond what chance explains."""
+    fit: Any = getattr(environment, "fit", None)
+    observed, expected = (np.asarray(getattr(fit, name, ())) for name in ("observed", "expected"))
+    if not len(observed) or observed.shape != expected.shape or not getattr(fit, "misfit", 0.0) > 1:
+        return []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(observed > 0, (expected - observed) / observed, np.where(expected > 0, np.inf, 0.0))
+    far = np.flatnonzero(np.abs(shares) > MISSED)
+    if not len(far):
+        return []
+    worst = far[np.argsort(-np.abs(shares[far]), kind="stable")][:MOST_MISSED]
+    told = ", ".join(
+        f"{fit.labels[i]} {observed[i]:.3g} (fitted {expected[i]:.3g}, {100 * shares[i]:+.0f} %)"
+        for i in worst
+    )
+    more = f", and {len(far) - len(worst)} more" if len(far) > len(worst) else ""
+    return [
+        f"calibrate: {len(far)} of {len(observed)} values observed are missed by more than {MISSED:.0%}: "
+        f'{told}{more}; check the data and the contacts, or try fit = "susceptibility" (attack rates)'
+    ]
 
 
 def environment_of(target: str, options: dict[str, Any], trust: bool) -> Environment:

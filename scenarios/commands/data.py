@@ -287,7 +287,7 @@ def _print(country: Country) -> None:
     settings = ", ".join(f"{name} {significant(mean, 3)}" for name, mean in found.mean_by_setting.items())
     say(f"mean contacts {significant(found.mean_contacts)} a day{f' ({settings})' if settings else ''}")
     say(f"largest eigenvalue of the contacts {significant(found.largest_eigenvalue)}")
-    say(f"counted from one side alone: {found.imbalance:.1%} of the contacts")
+    say(f"counted from one side alone, as read: {found.imbalance:.2%} of the contacts")
     for finding in country.findings:
         say(f"- {finding}")
 

@@ -55,8 +55,13 @@ def _print(options: list[Option], title: str) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", show_lines=True)
     for column in ("name", "type", "default", "meaning"):
         table.add_column(column, ratio=None if column == "name" else 1 if column != "meaning" else 3)
+    first: dict[
+        tuple[str, str], str
+    ] = {}  # who has a meaning first: documentation tells it of several together
     for option in options:
-        table.add_row(*option)
+        told = first.setdefault((option.kind, option.meaning), option.name)
+        same = option.meaning and told != option.name
+        table.add_row(*option[:3], f"As {told}." if same else option.meaning)
     print_table(table, console())
 
 

@@ -41,6 +41,7 @@ COUNTRY = {
     "workplaces": "workplaces.csv",
     "employment": "employment.csv",
 }
+STATIONS = {"scenario": "scenario.toml", "live": "live.toml", "stations": "stations.csv"}
 NAME = r"[a-z][a-z0-9]*([-_][a-z0-9]+)*"
 LETTERS = "cannot be used; accepted: small letters (a-z), digits and hyphens, a letter first, 60 at most"
 
@@ -108,6 +109,32 @@ def own_country(
     say(f"{home / 'town.toml'} is the same among persons, with tables of households, schools and work.")
 
 
+@new.command("own-stations")
+def own_stations(
+    name: Annotated[str, typer.Argument(help="Name of the network, such as my-network.")],
+    folder: Annotated[Path, typer.Option(help="Where its folder goes.")] = Path("."),
+    debug: Debug = False,
+) -> None:
+    """Write the folder NAME with a table of weather stations, a few of them wrong, and two scenarios of them.
+
+    scenario.toml asks which station feels warmest, on a budget of energy; live.toml has them in a
+    weather that moves on.
+
+    For example:
+
+      policyloop new own-stations my-network
+
+      policyloop stations my-network/scenario.toml
+
+      policyloop run my-network/scenario.toml
+    """
+    home = write_stations(name, folder)
+    say(f"{home} is written. Put your own table in place of stations.csv, then:")
+    say(f"  policyloop stations {home / 'scenario.toml'}")
+    say(f"  policyloop run {home / 'scenario.toml'}")
+    say(f"{home / 'live.toml'} has the same stations in a weather that moves on.")
+
+
 def class_name(name: str) -> str:
     """The class's name of a simulator's: my-clinics, MyClinics."""
     return "".join(part.capitalize() for part in re.split("[-_]", name))
@@ -158,9 +185,18 @@ def write_simulator(name: str, folder: Path) -> Path:
 
 def write_country(name: str, folder: Path) -> Path:
     """Write the scenario of a country and its tables, and return their folder."""
+    return _write_named(name, folder, "own-country", COUNTRY)
+
+
+def write_stations(name: str, folder: Path) -> Path:
+    """Write a table of stations and its scenarios, and return their folder."""
+    return _write_named(name, folder, "own-stations", STATIONS)
+
+
+def _write_named(name: str, folder: Path, template: str, files: Mapping[str, str]) -> Path:
     if not re.fullmatch(NAME, name) or len(name) > 60:
         raise UserError(f"NAME = {name!r} {LETTERS}")
-    return _write(name, folder, "own-country", COUNTRY, {"name": name})
+    return _write(name, folder, template, files, {"name": name})
 
 
 def _write(

@@ -95,8 +95,9 @@ def what_if(
         str,
         typer.Option(
             metavar="NAME",
-            help="weighted-sum, worst-group, group-gap (largest minus smallest), cvar:0.5 (mean of the worst "
-            "half of the groups), count:0.05 (groups beyond it), or a function FILE.py:g.",
+            help="weighted-sum, worst-group, worst-rate (the worst per person of the group, "
+            "where outcomes are per person of all), group-gap (largest minus smallest), cvar:0.5 (mean of "
+            "the worst half of the groups), count:0.05 (groups beyond it), or a function FILE.py:g.",
         ),
     ] = "",
     limits: LimitsAsked = None,
@@ -146,7 +147,8 @@ def frontier(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="total (the study's objective), a group, worst-group, group-gap, cvar:0.5 or count:0.05.",
+            help="total (the study's objective), a group, worst-group, worst-rate (per person of the group), "
+            "group-gap, cvar:0.5 or count:0.05.",
             show_default="the study's own objectives, where it has several",
         ),
     ] = None,
@@ -289,7 +291,8 @@ def evaluate(
 
     What would my policy do? All are simulated on the same random numbers, so that small differences show.
     Printed are each group's mean with its 95 % interval, the paired differences to the first policy, and the
-    probability to be best.
+    probability to be best. The noise of every seed (of a season, say) is in the means: their intervals are of
+    the mean over seeds, and get narrower with more of them; a single season may lie further off.
 
     For example:
 

@@ -33,7 +33,12 @@ _MAP = "QUANTITY=NAME,.."
 
 
 def stations(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stations: text, JSON, XLSX or Parquet.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Stations: text, JSON, XLSX or Parquet; or a scenario of them, .toml."
+        ),
+    ],
     columns: Annotated[str | None, typer.Option(metavar=_MAP, help="Which column holds what.")] = None,
     units: Annotated[str | None, typer.Option(metavar=_MAP, help="The unit of each quantity.")] = None,
     at: Annotated[str | None, typer.Option(metavar="TIME", help="The moment that is wanted.")] = None,
@@ -73,6 +78,8 @@ def stations(
 
       policyloop stations my.csv --kernels
 
+      policyloop stations my-network/scenario.toml
+
       policyloop stations metar.json
         --fetch "https://aviationweather.gov/api/data/metar?bbox=25,-125,50,-65&format=json"
     """
@@ -94,9 +101,14 @@ def stations(
                 raise UserError(f"command line: --out = {out}: {path} exists; --force replaces it")
     if fetch is not None:
         _fetch(fetch, file, force, quiet)
+    options = {"data": str(file.absolute()), **given}
+    if file.suffix == ".toml":
+        options = _of_scenario(file) | given
     try:
-        with _stage(f"reading {file or 'the snapshot'}", quiet):
-            found, report = read_stations(file, **given)
+        with _stage(f"reading {file}", quiet):
+            found, report = read_stations(
+                options["data"], **{name: one for name, one in options.items() if name != "data"}
+            )
     except (ValueError, TypeError) as error:
         raise UserError(on_one_line(error)) from error
     choice = _choice(found, folds, learn_noise, jobs, quiet) if kernels else None
@@ -106,7 +118,7 @@ def stations(
             told["kernels"] = choice.to_dict()
         say(json.dumps(told, indent=2, allow_nan=False))
     else:
-        for line in [*str(report).splitlines(), *_range_lines(found), *_next(file, given)]:
+        for line in [*str(report).splitlines(), *_range_lines(found), *_next(file, given, options)]:
             say(line)
         if choice is not None:
             _print_choice(choice)
@@ -199,12 +211,29 @@ def _range_lines(stations: Stations) -> list[str]:
     ]
 
 
-def _next(file: Path, given: dict[str, Any]) -> list[str]:
+def _of_scenario(file: Path) -> dict[str, Any]:
+    """What a scenario's environment reads, and how."""
+    from scenarios.declaration.catalogue import load
+    from scenarios.declaration.parse import READERS
+    from simulators.stations import StationOptions
+
+    environment = load(file).environment
+    if environment.name not in READERS:
+        accepted = ", ".join(READERS)
+        raise UserError(f"{file}: environment = {environment.name!r} reads no stations; accepted: {accepted}")
+    return {"data": None} | {
+        name: value
+        for name, value in environment.options.items()
+        if name == "data" or name in StationOptions.__annotations__
+    }
+
+
+def _next(file: Path, given: dict[str, Any], options: dict[str, Any]) -> list[str]:
     """The lines of a scenario that read the same, and the command that runs it."""
-    options = ", ".join(
-        f"{key} = {_toml(value)}" for key, value in {"data": str(file.absolute()), **given}.items()
-    )
-    lines = ["", "In a scenario file:", "[environment]", 'name = "weather"', f"options = {{ {options} }}"]
+    if file.suffix == ".toml" and not given:
+        return ["", f"Next: policyloop run {shlex.quote(str(file))}"]
+    inside = ", ".join(f"{key} = {_toml(value)}" for key, value in options.items() if value is not None)
+    lines = ["", "In a scenario file:", "[environment]", 'name = "weather"', f"options = {{ {inside} }}"]
     if not given:
         lines.append(f"Or: policyloop run weather --data {shlex.quote(str(file))}")
     return lines

@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bridges.members import ensemble_of
 from bridges.reframed import ReframedEnvironment, Reweighing
 from optimizer.composition.ready import READY, OneGroup, ReadyComposition, ready
 from policyloop.messages import on_one_line, unknown_name
+from scenarios.declaration.rates import WORST_RATE, rate_unit, worst_rate
 from scenarios.declaration.schema import LimitSpec, Scenario
 from scenarios.errors import UserError
 from simulators.contract.environment import Environment
@@ -22,29 +24,41 @@ WEIGHTED_SUM, TOTAL = "weighted-sum", "total"
 OPTION = {"cvar": "level", "count": "threshold"}
 """What the number after an objective's name is, as in `cvar:0.5`."""
 
+NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+"""A number as people type it."""
+
 Function = Callable[..., Any]
 
 
 def is_ready(text: str) -> bool:
     """Whether an objective is named, and no code."""
-    return text.partition(":")[0] in ("", WEIGHTED_SUM, *READY)
+    return text.partition(":")[0] in ("", WEIGHTED_SUM, TOTAL, WORST_RATE, *READY)
 
 
 def objective(
-    text: str, sense: Literal["minimize", "maximize"], group_units: Sequence[str], groups: Sequence[str] = ()
+    text: str,
+    sense: Literal["minimize", "maximize"],
+    group_units: Sequence[str],
+    groups: Sequence[str] = (),
+    persons: Sequence[float] | None = None,
+    worlds: int = 1,
 ) -> ReadyComposition | Function | None:
     """What an objective's name means; None for the weighted sum.
 
     Parameters
     ----------
     text : str
-        "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", a group, or FILE.py:g, a
-        function from outcomes (..., J) and policies (..., d) to values (...,).
+        "weighted-sum" or "total", "worst-group", "worst-rate", "group-gap", "cvar:LEVEL", "count:THRESHOLD",
+        a group, or FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
     sense : {"minimize", "maximize"}
         What is to be done with the groups' outcomes.
     group_units : sequence of J str
     groups : sequence of J str, optional
         Names that stand for a group by itself.
+    persons : sequence of J floats, optional
+        Of the groups, where they are people.
+    worlds : int, default 1
+        Of an ensemble, whose groups these are.
 
     Raises
     ------
@@ -54,11 +68,13 @@ def objective(
     if group := group_named(text, groups):
         return OneGroup(sense, list(groups).index(group))
     name, _, option = text.partition(":")
-    if text in ("", WEIGHTED_SUM):
+    if text in ("", WEIGHTED_SUM, TOTAL):
         return None
+    if text == WORST_RATE:
+        return worst_rate(sense, group_units, persons, worlds)
     if name not in READY:
         if not is_target(text):
-            known = unknown_name("objective", name, [WEIGHTED_SUM, *READY, *groups])
+            known = unknown_name("objective", name, [WEIGHTED_SUM, TOTAL, WORST_RATE, *READY, *groups])
             raise UserError(f"objective {text!r}: {known}, or FILE.py:g")
         return function("objective", text)
     if len(set(group_units)) > 1:
@@ -87,7 +103,7 @@ def group_named(text: str, groups: Sequence[str]) -> str:
         return bare
     if text not in groups:
         return ""
-    if text == TOTAL or is_ready(text):
+    if is_ready(text):
         raise UserError(
             f"{text!r} is the name of a group and of an objective; write '\"{text}\"', in quotation marks, "
             "for the group, and give the group another name to ask for the objective"
@@ -121,10 +137,12 @@ def unit_of(text: str, group_units: Sequence[str], groups: Sequence[str] = ()) -
     """The unit of an objective; None where it is that of the weighted sum."""
     if group := group_named(text, groups):
         return group_units[list(groups).index(group)]
-    if text in ("", WEIGHTED_SUM):
+    if text in ("", WEIGHTED_SUM, TOTAL):
         return None
     if text.partition(":")[0] == "count":
         return "groups"
+    if text == WORST_RATE:
+        return rate_unit(group_units[0])
     return group_units[0] if len(set(group_units)) == 1 else ""
 
 
@@ -132,7 +150,9 @@ def asked(scenario: Scenario, environment: Environment) -> Environment:
     """The environment as the scenario asks of it; the same where it asks for nothing else."""
     if not (scenario.objective or scenario.objectives or scenario.weights or scenario.limits):
         return environment
-    source, groups = scenario.source, environment.groups
+    source, groups, ensemble = scenario.source, environment.groups, ensemble_of(environment)
+    worlds = 1 if ensemble is None else len(ensemble.members)
+    persons = None if environment.group_persons is None else np.asarray(environment.group_persons).tolist()
     try:
         limits = [limit for spec in scenario.limits for limit in limits_of(spec, groups)]
     except UserError as error:
@@ -149,7 +169,8 @@ def asked(scenario: Scenario, environment: Environment) -> Environment:
         units, names = environment.group_units, groups if scenario.objectives else ()
         meant: Reweighing | ReadyComposition | Function | None = None
         if group_named(text, names) or text not in ("", WEIGHTED_SUM, TOTAL):
-            meant, unit = objective(text, environment.sense, units, names), unit_of(text, units, names)
+            meant = objective(text, environment.sense, units, names, persons, worlds)
+            unit = unit_of(text, units, names)
         else:
             meant, unit = _weights(weights, groups) if weights else None, None
         return ReframedEnvironment(environment, objective=meant, limits=limits, unit=unit, objectives=others)

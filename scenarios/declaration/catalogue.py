@@ -62,9 +62,13 @@ def read(name_or_path: str | Path) -> tuple[str, str]:
         raise UserError(unknown_name("scenario", given, names()) + ", or the path of a .toml file")
     try:
         return path.read_text(encoding="utf-8-sig"), given  # Windows editors put a mark first
+    except IsADirectoryError:
+        raise UserError(f"{given}: is a folder; give the name of a scenario file in it") from None
     except FileNotFoundError:
         raise UserError(f"{given}: there is no such scenario file") from None
     except UnicodeDecodeError:
         raise UserError(f"{given}: not a text file in UTF-8, so not a scenario") from None
     except OSError as error:
-        raise UserError(f"{given}: cannot be read as a scenario file: {on_one_line(error)}") from error
+        raise UserError(
+            f"{given}: cannot be read as a scenario file ({on_one_line(error.strerror or error)})"
+        ) from error

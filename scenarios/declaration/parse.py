@@ -20,6 +20,7 @@ from scenarios.declaration.schema import (
     PriorSpec,
     Scenario,
 )
+from scenarios.declaration.table import NotStorable
 from scenarios.errors import UserError
 from simulators.contract.targets import absolute, is_target
 
@@ -34,14 +35,17 @@ FILES = (
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".gz")
 """How the names of such files end."""
 
+READERS = ("weather", "weather-live")
+"""Environments whose option `data` is a file, whatever its name."""
+
 
 def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     """A scenario's data, valid or not, with whole paths in place of relative ones.
 
     So a study can be resumed from anywhere. A relative path begins at the scenario's file, `source`. Paths
     are targets (`file.py:Class`), in the names of the environment, of agents, of their acquisitions and of
-    the kernel family, and among the environment's options, its option `folder`, and the tables of people's
-    data that its options name (`FILES`).
+    the kernel family, and among the environment's options, its option `folder`, the tables of people's
+    data that its options name (`FILES`), and what `READERS` read.
     """
     folder = Path(source).parent
     found = dict(data)
@@ -53,8 +57,10 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
         options = table.get("options")
         if isinstance(options, Mapping):
             options = {key: _placed(value, folder) for key, value in options.items()}
-            if isinstance(options.get("folder"), str):
-                options["folder"] = str((folder / options["folder"]).resolve())
+            paths = ("folder", "data") if table.get("name") in READERS else ("folder",)
+            for key in paths:
+                if isinstance(options.get(key), str):
+                    options[key] = str((folder / options[key]).resolve())
             found["environment"]["options"] = _with_files(options, folder)
     if isinstance(data.get("agents"), list):
         found["agents"] = [_agent(entry, folder) for entry in data["agents"]]
@@ -194,7 +200,10 @@ def describe(error: ValidationError, source: str, overrides: Mapping[str, Any]) 
         return f"{where}: {shown} = {_shown(first['input'])}: {problem}{more}"
     accepted = field or "a scenario table"
     if first["type"] == "value_error":
-        accepted = str(first["ctx"]["error"])
+        fault = first["ctx"]["error"]
+        accepted = str(fault)
+        if isinstance(fault, NotStorable):
+            return f"{where}: {shown}.{fault.key} = {fault.value}; accepted: {accepted}{more}"
     if first["type"] == "missing":
         return f"{where}: {shown} is missing; accepted: {accepted}{more}"
     named = isinstance(first["input"], str) and first["type"] in ("literal_error", "value_error")

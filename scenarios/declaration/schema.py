@@ -272,8 +272,9 @@ class Scenario(Table):
     stop_at_failure : bool, default False
         End the run at the first round that fails; otherwise a failed round is marked as such, and no more.
     objective : str, default ""
-        In place of the environment's: "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
-        FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values (...,).
+        In place of the environment's: "worst-group", "worst-rate", "group-gap", "cvar:LEVEL",
+        "count:THRESHOLD", or FILE.py:g, a function from outcomes (..., J) and policies (..., d) to values
+        (...,).
     objectives : list of str, default []
         Two or three, in place of one: "total" (the environment's objective), a group, or one of those above
         but code. Agents explore the frontier between them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,17 +12,26 @@ from pydantic import BaseModel, ConfigDict
 class Table(BaseModel):
     """A table of a scenario file: strict types, no unknown keys, never changed."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class NotStorable(ValueError):
+    """A value that a study file cannot store, below a table of options, and its dotted key there."""
+
+    def __init__(self, key: str, value: object) -> None:
+        super().__init__("text, a finite number, true, false, a list or a table")
+        self.key: str
+        self.value: object
+        self.key, self.value = key, value
 
 
 def plain_options(options: dict[str, Any]) -> dict[str, Any]:
-    """A simulator's options as they are; ValueError, with the key, for what a study file cannot store."""
+    """A simulator's options as they are; `NotStorable` for what a study file cannot store."""
     for key, value in _entries("", options):
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
-            accepted = "only text, finite numbers, true, false, lists and tables"
-            raise ValueError(f"{accepted}; {key} is {value}") from error
+            raise NotStorable(key, value) from error
     return options
 
 

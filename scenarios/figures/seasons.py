@@ -222,7 +222,7 @@ def town(environment: FluABM) -> Figure:
     return figure
 
 
-def _layout(graph: nx.Graph) -> Mapping[int, Array]:
+def _layout(graph: nx.Graph[Any]) -> Mapping[int, Array]:
     """Places of the persons: each household a ring, near those it meets at school and at work."""
     import networkx as nx
 

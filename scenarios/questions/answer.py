@@ -14,11 +14,12 @@ from optimizer.agents.gp_agent import GPAgent
 from optimizer.arrays import Policies
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
+from scenarios.declaration.rates import by_size
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed
 from scenarios.questions.question import Question
 from scenarios.study.evidence import Evidence
-from scenarios.study.levers import Entry, shown
+from scenarios.study.levers import Entry, policy_in_words
 from scenarios.study.study import Study
 
 SAMPLES = 1024
@@ -238,15 +239,29 @@ def extrapolation(agent: GPAgent, policy: Any) -> tuple[float, float]:
     return distance, float(np.sqrt((variances / before).max()))
 
 
+def too_good(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
+    """That an answer to the study's own question is predicted to be better than the best there is."""
+    if question.objective or question.weights or question.budget is not None:
+        return []
+    optimum = study.optimum(found.trials[0]) if found.trials else None
+    sign = 1.0 if answer.sense == "maximize" else -1.0
+    if optimum is None or sign * (answer.best.objective.mean - optimum.value) <= 1e-9 * abs(optimum.value):
+        return []
+    value = f"{optimum.value:.4g} {answer.unit}".rstrip()
+    return [
+        f"The true optimum, which the study knows, is {value}: no policy is as good as is predicted here."
+    ]
+
+
 def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -> list[str]:
     """What has to be known to use an answer."""
     lines = []
-    best, asked = answer.best, question.probability
+    best, sure = answer.best, question.probability
     if not answer.kept:
         values = ", ".join(f"{one.mean:.3g} where {one.limit} is asked" for one in best.limits)
         lines.append(
-            f"No policy is known to keep the limits with probability {asked:g}: the nearest by its "
-            f"prediction, {', '.join(f'{label} {shown(entry)}' for label, entry in best.policy.items())}, "
+            f"No policy is known to keep the limits with probability {sure:g}: the nearest by its "
+            f"prediction, {policy_in_words(best.policy)}, "
             f"does with {best.probability:.3g} (predicted: {values})."
         )
     if best.tried == 0 and answer.distance > FAR:
@@ -263,11 +278,19 @@ def remarks(study: Study, question: Question, found: Evidence, answer: Answer) -
         )
     scale = abs(best.objective.mean)
     if scale > 0 and answer.expected_improvement > PAYS * scale:
+        gain = answer.expected_improvement
+        # More than all there is, of what cannot be less than nothing, is no percentage.
+        share = f" ({100 * gain / scale:.0f} %)" if gain <= scale else ""
         lines.append(
             f"More rounds would pay: the best next simulation is expected to improve the objective by "
-            f"{answer.expected_improvement:.2g} {answer.unit}".rstrip()
-            + f" ({100 * answer.expected_improvement / scale:.0f} %)."
+            f"{gain:.2g} {answer.unit}".rstrip()
+            + f"{share}."
         )
+    lines += too_good(study, question, found, answer)
+    facts = study.environment
+    asked = question.objective or ("" if question.weights else study.scenario.objective)
+    if told := by_size(asked, facts.group_units, facts.persons, facts.groups):
+        lines.append(told)
     silent = [
         name
         for name, known in zip(study.environment.groups, np.isfinite(found.outcomes).sum(axis=0), strict=True)

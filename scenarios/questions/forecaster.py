@@ -67,11 +67,11 @@ class Forecaster:
             noise_variances=environment.noise_variances,
             restarts=0,
         )
-        self.noise = prior.noise_variances
+        self.noise: Array = prior.noise_variances
         if isinstance(self.composition, GeneralComposition):
             together = Delta(residual_correlation(prior, seen, Y[some]))
             self.composition = self.composition.propagated(together)
-        self.groups = [
+        self.groups: list[GaussianProcess] = [
             GaussianProcess(kernel, float(noise), mean)
             for kernel, noise, mean in zip(prior.kernels, prior.noise_variances, prior.means, strict=True)
         ]

@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
 import bridges
-from bridges.reframed import ReframedEnvironment
+from bridges.reframed import ReframedEnvironment, Reweighing
 from optimizer.space.search_space import SearchSpace
 from policyloop.messages import on_one_line
-from scenarios.declaration.asked import is_ready, limits_of, objective, unit_of
+from scenarios.declaration.asked import TOTAL, group_named, is_ready, limits_of, objective, unit_of
 from scenarios.declaration.code import is_own
 from scenarios.errors import UserError
 from scenarios.questions.question import Question, fixed, limits, reweighing
 from scenarios.study.evidence import refuse_living
 from scenarios.study.facts import Facts
+from scenarios.study.members import members_of
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
 from scenarios.trial.building import build_environment
@@ -51,6 +52,11 @@ class Framed:
 def of_study(study: Study, question: Question) -> Question:
     """The question, with the probability of keeping limits that the study asked for where it names none."""
     if question.limit_probability is not None:
+        if not question.limits and not study.limits:
+            raise UserError(
+                f"limit probability {question.limit_probability:g}: neither the study nor the question has a "
+                "limit; name one, --limit 'GROUP <= NUMBER'"
+            )
         return question
     return replace(question, limit_probability=study.scenario.limit_probability)
 
@@ -59,13 +65,19 @@ def framed(study: Study, question: Question) -> Framed:
     """Bind a question to a study; UserError where the study cannot be asked it."""
     refuse_living(study)
     facts = study.environment
+    if question.objective == TOTAL and not group_named(TOTAL, facts.groups):
+        question = replace(question, objective="")
     named = question.objective or (_own_objective(study) if not question.weights else "")
     # An objective that counts groups is made small, whatever is to be done with the groups' outcomes.
     sense = facts.group_sense or facts.sense
-    other = objective(named, sense, facts.group_units, facts.groups)
+    members = members_of(study)
+    worlds = 1 if members is None else len(members.names)
+    other = objective(named, sense, facts.group_units, facts.groups, facts.persons, worlds)
     if question.weights and other is not None:
         raise UserError(f"weights are of the weighted sum, and not of the objective {question.objective}")
     asked = reweighing(question.weights, facts.groups) if question.weights else other
+    if isinstance(asked, Reweighing) and not asked.of(np.ones(len(facts.groups))).any():
+        raise UserError(f"weights {', '.join(question.weights)}: all groups weigh nothing")
     known = facts.composition is not None and "over" not in facts.composition
     if question.weights and not known:
         raise UserError(f"{study.path}: {NO_WEIGHTS}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +22,32 @@ from threadpoolctl import threadpool_limits
 import bridges
 from optimizer.acquisition.search import Search
 from optimizer.agents.gp_agent import GPAgent
-from optimizer.agents.recommending import best_predicted, objective_interval
+from optimizer.agents.recommending import best_predicted, keeping_limits, objective_interval
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.scalarised import Scale, chebyshev, nondominated, signed
 from optimizer.posterior.decomposed_gp import DecomposedGP
 from scenarios.declaration.asked import TOTAL, group_named
+from scenarios.declaration.rates import by_size
 from scenarios.errors import UserError
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed, framed, of_study
 from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
 from scenarios.study.evidence import evidence
-from scenarios.study.levers import Entry
+from scenarios.study.facts import Facts
+from scenarios.study.levers import Entry, policy_in_words
 from scenarios.study.study import Study
 
 POINTS = 16
 """Weights of the scalarisation, besides one for each objective alone."""
 ALIKE = 0.02
 """Points of the frontier nearer to each other than this, as a share of every objective's range, are one."""
+
+SLACK = 1e-3
+"""Of a probability that limits are kept, when it is compared with the one asked for."""
+ROUNDING = 1e-6
+"""Ends of an objective that differ by less than this share of it are one."""
 
 Array = NDArray[np.float64]
 
@@ -83,6 +90,8 @@ class Frontier:
     question : str
     world : str
     objectives, units, senses : list of str
+    remarks : list of str
+        What has to be known besides.
     points : list of FrontierPoint
         Those on the frontier, ordered by the first objective, then the policies simulated that are not.
     """
@@ -93,6 +102,7 @@ class Frontier:
     units: list[str]
     senses: list[str]
     points: list[FrontierPoint]
+    remarks: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -116,7 +126,8 @@ def frontier(
     ----------
     study : Study or path
     between : sequence of str
-        Two or three of: "total" (the study's objective), a group, "worst-group", "group-gap", "cvar:LEVEL",
+        Two or three of: "total" (the study's objective), a group, "worst-group", "worst-rate" (per person of
+        the group, where outcomes are per person of all), "group-gap", "cvar:LEVEL",
         "count:THRESHOLD". Empty: the objectives of the study's scenario, where it has several.
     question : Question, optional
         Limits, a budget and fixed levers, which all policies keep, and weights of the total.
@@ -175,31 +186,31 @@ def traced(
     all_tried: bool = True,
 ) -> Frontier:
     """The frontier as an agent that knows the evidence sees it, with or without all others tried."""
+    facts = study.environment
     compositions = [bridges.composition(bound.environment) for bound in bounds]
     search = agent.search()
     if search.limits is not None:
         search = replace(search, level=question.probability)
     ends = np.asarray([_best(search, one) for one in compositions])
+    tried = agent.belief.history.tried()[0]
+    tried = tried[search.space.contains(tried)]
+    if search.limits is not None:
+        keeps = search.limits.probability(np.concatenate([ends, tried]))
+        if keeps.max() < question.probability - SLACK:
+            raise UserError(f"{study.path}: {_unreached(agent, search, question, facts, tried)}")
     values = signed_means(agent, compositions, ends)
     low, high = values.min(axis=0), values.max(axis=0)
-    span = np.where(high > low, high - low, 1.0)
+    span = spans(low, high)
     found = list(ends)
     for done, weights in enumerate(simplex(len(between), points)):
         seen(done, points)
         found.append(_toward(search, compositions, chebyshev(compositions, weights, Scale(low, span))))
-    tried = agent.belief.history.tried()[0]
-    tried = tried[search.space.contains(tried)]
     pool, simulated = np.asarray([*found, *tried]), np.arange(len(found) + len(tried)) >= len(found)
     means = signed_means(agent, compositions, pool)
     keeps = np.ones(len(pool))
     if search.limits is not None:
         keeps = search.limits.probability(pool)
-        kept = keeps >= question.probability - 1e-3
-        if not kept.any():
-            raise UserError(
-                f"{study.path}: no policy is known to keep the limits with probability "
-                f"{question.probability:g}; the nearest does with {keeps.max():.2g}"
-            )
+        kept = keeps >= question.probability - SLACK
         pool, means, keeps, simulated = pool[kept], means[kept], keeps[kept], simulated[kept]
     # By the means of the groups first, then by the numbers told: a mean over what is uncertain, in its range.
     leading = nondominated(means)
@@ -239,6 +250,18 @@ def traced(
         [bound.environment.objective_unit for bound in bounds],
         [bound.environment.sense for bound in bounds],
         made,
+        [line for name in between if (line := by_size(name, facts.group_units, facts.persons, facts.groups))],
+    )
+
+
+def _unreached(agent: GPAgent, search: Search, question: Question, facts: Facts, tried: Any) -> str:
+    """That no policy keeps the limits, and which comes nearest: the answer of a what-if."""
+    assert search.limits is not None
+    nearest = np.asarray([keeping_limits(search, tried, search.model.predict(tried).mean, False)])
+    named = facts.named(agent.space.resolve(nearest)[0].tolist())
+    return (
+        f"no policy is known to keep the limits with probability {question.probability:g}: the nearest by "
+        f"its prediction, {policy_in_words(named)}, does with {search.limits.probability(nearest)[0]:.3g}"
     )
 
 
@@ -296,6 +319,12 @@ def simplex(objectives: int, points: int) -> Array:
     e = -np.log(np.clip(u, 1e-9, 1.0))
     weights: Array = e / e.sum(axis=1, keepdims=True)
     return weights
+
+
+def spans(low: Array, high: Array) -> Array:
+    """The ranges (K,) of objectives, 1 of those whose ends differ by rounding alone."""
+    least = ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    return np.where(high - low > least, high - low, 1.0)
 
 
 def _apart(values: Array) -> list[int]:

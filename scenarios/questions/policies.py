@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import bridges
-from policyloop.messages import unknown_name
+from policyloop.messages import did_you_mean, unknown_name
+from scenarios.declaration.asked import NUMBER
 from scenarios.errors import UserError
 from scenarios.results.statistics import typical_advice
 from scenarios.study.levers import read_levers
@@ -15,7 +16,6 @@ from scenarios.study.study import Study
 from simulators import Environment
 
 CURRENT = "current"
-NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
 
 def policy_of(text: str, environment: Environment) -> Any:
@@ -35,7 +35,8 @@ def policy_of(text: str, environment: Environment) -> Any:
             return space.check(int(text))
         return space.check(_entries(text, space.labels))
     except ValueError as error:
-        raise UserError(f"{where}: {error}") from error
+        hint = did_you_mean(text, [CURRENT]) if "," not in text and "=" not in text else ""
+        raise UserError(f"{where}: {error}{hint}") from error
 
 
 def _entries(text: str, labels: Sequence[str]) -> list[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bridges.reframed import Reweighing
 from policyloop.messages import unknown_name
-from scenarios.declaration.asked import TOTAL, function, in_members, number
+from scenarios.declaration.asked import NUMBER, TOTAL, function, in_members, number
 from scenarios.errors import UserError
 from scenarios.study.facts import Facts
 from simulators.contract.levers import OneOf, Whole
@@ -36,7 +36,8 @@ class Question:
     weights : sequence of str
         `GROUP*2` multiplies today's weight, `GROUP=2` sets it.
     objective : str
-        "weighted-sum", "worst-group", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or FILE.py:g, a function
+        "weighted-sum", "worst-group", "worst-rate", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
+        FILE.py:g, a function
         from outcomes (..., J) and policies (..., d) to values (...,). "": the study's.
     limits : sequence of str
         Such as `70+ <= 0.02`, `0-4 + 5-19 <= 0.3`, `every <= 0.05` (each group), `total <= 0.4`, or
@@ -64,7 +65,9 @@ class Question:
                 f"limit probability {self.limit_probability}; accepted: a number above 0 and below 1"
             )
         if self.budget is not None and not math.isfinite(self.budget):
-            raise UserError(f"budget {self.budget}: accepted: a finite number")
+            raise UserError(
+                f"budget {self.budget}; accepted: a number, in the unit of the study's own budget"
+            )
 
     @property
     def probability(self) -> float:
@@ -145,12 +148,15 @@ def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, floa
     """
     found = []
     for text in texts:
-        match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", text.strip(), flags=re.DOTALL)
+        plain = text.strip().replace("≤", "<=").replace("≥", ">=")
+        match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", plain, flags=re.DOTALL)
         if match is None:
             raise UserError(
                 f"limit {text!r}: accepted: GROUP <= NUMBER, or >=, such as '{groups[-1]} <= 0.02'"
             )
         value, sign, bound = match.groups()
+        if re.fullmatch(NUMBER, value) and value not in groups:
+            raise UserError(f"limit {text!r}: the number comes last, such as '{groups[-1]} <= {value}'")
         end = number(f"limit {text!r}", bound)
         ends = {"at_most" if sign == "<=" else "at_least": end}
         for weights in _weights(text, value, groups, total):

@@ -14,7 +14,7 @@ from scenarios.questions.answer import Answer, Prediction
 from scenarios.questions.estimate import Estimate
 from scenarios.questions.evaluation import Evaluation
 from scenarios.questions.frontier import Frontier
-from scenarios.study.levers import shown
+from scenarios.study.levers import policy_in_words, shown
 from scenarios.study.records import ALL_TRIALS
 from scenarios.tables import print_table
 
@@ -66,7 +66,7 @@ def print_answer(answer: Answer, console: Console) -> None:
     print_table(table, console)
     if not answer.kept:  # the caller tells why, in a line of its own
         return
-    following = ", ".join(f"{label} {shown(entry)}" for label, entry in answer.next_policy.items())
+    following = policy_in_words(answer.next_policy)
     console.print(
         f"Next simulation: {following}; expected improvement {significant(answer.expected_improvement, 2)}"
         + (f" {answer.unit}" if answer.unit else ""),
@@ -126,7 +126,8 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     limited = any(one.probability_limits < 1 for one in ranked)
     where = f" in {len(evaluation.worlds)} worlds" if evaluation.worlds else ""
     table = Table(
-        title=f"Simulated on {evaluation.seeds} seeds{where}, best first; means, 95 % intervals over seeds",
+        title=f"Simulated on {evaluation.seeds} seeds{where}, best first; means over seeds with their noise, "
+        "95 % intervals\nof the means: the more seeds, the narrower; a single simulation may lie further off",
         title_justify="left",
         title_style="bold",
     )
@@ -184,8 +185,10 @@ def print_frontier(frontier: Frontier, console: Console) -> None:
     print_table(table, console)
     for one in shown_:
         if one.knee:
-            policy = ", ".join(f"{label} {shown(entry)}" for label, entry in one.policy.items())
+            policy = policy_in_words(one.policy)
             console.print(f"Knee, the most of all together: {policy}", style="dim")
+    for line in frontier.remarks:
+        console.print(line, style="dim")
 
 
 def evaluation_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -8,12 +8,13 @@ from typing import Any
 from scenarios.questions.estimate import Estimate
 from scenarios.reporting.counting import CASES, DOSES, compared, counts, less, told_by_objective
 from scenarios.reporting.document import Block, Cell, Numbers, Paragraph, Section, Table
-from scenarios.reporting.known import Judged, Known
+from scenarios.reporting.judging import Judged, Valued
+from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
-from scenarios.reporting.observed import Observed
+from scenarios.reporting.observed import Observed, noisy
 from scenarios.reporting.persons import in_persons
 from scenarios.results.limits import known_limits
-from scenarios.results.statistics import complete_advice
+from scenarios.results.statistics import complete_advice, simulated_again, typical_advice
 from scenarios.study.records import ALL_TRIALS
 
 ALMOST = 0.999
@@ -21,8 +22,8 @@ NOTHING = 1e-9
 """A change below this share is one of the last digits only."""
 TEMPERATURES = ("K", "degC", "degF", "°C", "°F")
 """Units of which a share says nothing."""
-MOST_CHANGE = 10.0
-"""A change beyond this share is one from almost nothing, and in per cent it says nothing."""
+MOST_CHANGE = 1.0
+"""A change beyond this share is one from little, and is told as a difference: nobody can improve by 263 %."""
 SURE = 0.95
 """Probability to be better than today's practice below which a reader is warned."""
 
@@ -44,9 +45,10 @@ def advising(
             Paragraph(_lead(known, known.chosen, words), "lead"),
             Paragraph(_value(known, known.chosen, words)),
         ]
-        if known.better is not None and known.better < SURE and known.today != known.chosen:
+        if known.better is not None and known.better < SURE and not _same(known):
             told = {"today": todays_name(known, words), "probability": chance(known.better, words)}
-            blocks.append(Paragraph(say("advice.doubtful", **told), "warning"))
+            key = "advice.worse" if known.better == 0 else "advice.doubtful"
+            blocks.append(Paragraph(say(key, **told), "warning"))
         unsure = unsure_limits(known, words)
         if unsure:
             blocks.append(Paragraph(unsure, "warning"))
@@ -58,7 +60,14 @@ def advising(
     table = _agents(known, words)
     if table.rows:
         blocks += [table, Paragraph(say("advice.spread_note"), "note")]
+    if too_good := _too_good(known, words):
+        blocks.append(Paragraph(too_good, "note"))
     return Section("recommendation", say("advice.heading"), blocks)
+
+
+def _same(known: Known) -> bool:
+    """Whether the recommendation is what it is held against."""
+    return known.chosen is not None and known.today is not None and known.chosen.point == known.today.point
 
 
 def _why_none(known: Known, words: Language) -> str:
@@ -82,32 +91,54 @@ def _lead(known: Known, chosen: Judged, words: Language) -> str:
 
 
 def _value(known: Known, chosen: Judged, words: Language) -> str:
+    """What it is worth, and of what kind that number is; the same of what it is held against."""
     unit = words.after(known.study.environment.objective_unit)
     if chosen.objective is None:
         return words.say("advice.no_value")
-    source = "advice.predicted"
-    values: dict[str, Any] = {}
-    if known.believed is not None:
-        found = known.believed.found
-        values = {"rounds": words.whole(len(found.rounds)), "agents": words.listed(found.agents)}
-    else:
-        source = "advice.by_agent"
-        values = {"agent": known.leader or ""}
-    text = words.say(source, estimate=words.estimate(chosen.objective), unit=unit, **values)
+    text = words.say(f"value.{chosen.best.kind}", unit=unit, **_sources(known, chosen.best, words))
     today = known.today
     if today is None or today.objective is None or today.point == chosen.point:
         return text if today is None or today.point != chosen.point else f"{text} {words.say('advice.same')}"
     name = todays_name(known, words)
     if known.todays_name:
         name = words.say("advice.todays", name=name)
-    text += " " + words.say("advice.against", today=name, estimate=words.estimate(today.objective), unit=unit)
+    told = {"today": name, "estimate": words.estimate(today.objective), "unit": unit}
+    text += " " + words.say("advice.against", kind=kind_of(today.best, words), **told)
     share = change(today.objective.mean, chosen.objective.mean, known.study.environment.objective_unit)
+    apart = chosen.objective.mean - today.objective.mean
     if share is not None:
         key = "advice.less" if share < 0 else "advice.more"
         text += " " + words.say(key, percent=words.percent(abs(share)))
+    elif math.isfinite(apart):
+        key = "advice.less_by" if apart < 0 else "advice.more_by"
+        text += " " + words.say(key, amount=words.number(abs(apart)) + unit)
     if known.better is not None:
-        text += " " + words.say("advice.better", probability=chance(known.better, words))
+        text += " " + _better(known, known.better, words)
     return text
+
+
+def _sources(known: Known, best: Valued, words: Language) -> dict[str, Any]:
+    """Whose word a value is."""
+    told: dict[str, Any] = {"estimate": words.estimate(best.objective), "times": words.whole(best.steps)}
+    told["agent"] = known.leader or ""
+    if known.believed is not None:
+        found = known.believed.found
+        told |= {"rounds": words.whole(len(found.rounds)), "agents": words.listed(found.agents)}
+    elif best.kind == "predicted":
+        told |= {"rounds": words.whole(known.study.scenario.rounds), "agents": known.leader or ""}
+    return told
+
+
+def kind_of(best: Valued, words: Language) -> str:
+    """Of what kind a value is, in a few words: "without noise", "predicted"."""
+    return words.say(f"kind.{best.kind}", times=words.whole(best.steps))
+
+
+def _better(known: Known, probability: float, words: Language) -> str:
+    assert known.chosen is not None and known.today is not None
+    if {known.chosen.best.kind, known.today.best.kind} == {"exact"}:
+        return words.say("advice.surely_better" if probability > 0.5 else "advice.surely_not")
+    return words.say("advice.better", probability=chance(probability, words))
 
 
 def unsure_limits(known: Known, words: Language) -> str:
@@ -178,34 +209,37 @@ def _numbers(
     items: list[tuple[str, str, str]] = []
     today = known.today
     if chosen.objective is not None:
-        unit = facts.objective_unit
+        unit, kind = facts.objective_unit, kind_of(chosen.best, words)
         ends = between(chosen.objective, words)
-        items.append(
-            (words.number(chosen.objective.mean), words.with_unit(say("advice.objective"), unit), ends)
-        )
+        name = words.with_unit(say("advice.objective", kind=kind), unit)
+        items.append((words.number(chosen.objective.mean), name, ends))
         if today is not None and today.objective is not None and today.point != chosen.point:
-            share = change(today.objective.mean, chosen.objective.mean, unit)
-            apart = difference(chosen.objective, today.objective)
-            name, ends = say("advice.change", today=todays_name(known, words)), between(apart, words)
-            moved = words.number(apart.mean) + words.after(unit)
-            if share is None:
-                items.append((words.number(apart.mean), words.with_unit(name, unit), ends))
-            else:
-                note = ", ".join(part for part in (moved, ends) if part)
-                items.append((signed(share, words), name, note))
-            counted = in_persons(known.study, difference(today.objective, chosen.objective))
-            if counted is not None:
-                what, averted = counted
-                low, high = averted.low, averted.high
-                if averted.mean < 0:
-                    low, high = -high, -low
-                told = {"low": words.persons(low), "high": words.persons(high)}
-                note = say("number.between", **told) if math.isfinite(averted.low) else ""
-                items.append((words.persons(abs(averted.mean)), less(what, averted.mean, words), note))
+            items += _moved(known, chosen.objective, today.objective, words)
     items += _counted(known, before, after, without, words)
     if chosen.probability is not None:
         items.append((chance(chosen.probability, words), say("advice.limits_kept"), ""))
     return Numbers(items)
+
+
+def _moved(known: Known, chosen: Estimate, today: Estimate, words: Language) -> list[tuple[str, str, str]]:
+    """How the objective changes: in per cent where that says something, and in persons."""
+    say, unit = words.say, known.study.environment.objective_unit
+    apart, share = difference(chosen, today), change(today.mean, chosen.mean, unit)
+    name, ends = say("advice.change", today=todays_name(known, words)), between(apart, words)
+    items = [(words.number(apart.mean), words.with_unit(name, unit), ends)]
+    if share is not None:
+        moved = words.number(apart.mean) + words.after(unit)
+        items = [(signed(share, words), name, ", ".join(part for part in (moved, ends) if part))]
+    counted = in_persons(known.study, difference(today, chosen))
+    if counted is not None:
+        what, averted = counted
+        low, high = averted.low, averted.high
+        if averted.mean < 0:
+            low, high = -high, -low
+        told = {"low": words.persons(low), "high": words.persons(high)}
+        note = say("number.between", **told) if math.isfinite(low) and low != high else ""
+        items.append((words.persons(abs(averted.mean)), less(what, averted.mean, words), note))
+    return items
 
 
 def _counted(
@@ -214,11 +248,12 @@ def _counted(
     """Cases, deaths and the like averted against today's practice; doses, and doses a case averted."""
     say, items = words.say, []
     found = {one.key: one for one in compared(known, before, after)}
+    seasons = _seasons(known, before, after, words)
     for key, one in found.items():
         told = key in (DOSES, told_by_objective(known.study))
         if one.averted is not None and one.before is not None and not told:
             ends = [words.persons(float(each.sum())) for each in (one.before, one.after)]
-            note = say("advice.cases_of", before=ends[0], after=ends[1])
+            note = ", ".join([say("advice.cases_of", before=ends[0], after=ends[1]), *seasons])
             items.append((words.persons(abs(one.averted)), less(key, one.averted, words), note))
     if DOSES not in found:
         return items
@@ -238,28 +273,56 @@ def _counted(
     return items
 
 
+def _seasons(known: Known, before: Observed | None, after: Observed | None, words: Language) -> list[str]:
+    """Of how many seasons a count is, where another season would have another."""
+    if before is None or after is None or not noisy(known.study, after):
+        return []
+    if before.rounds == after.rounds == 1:
+        return [words.say("advice.one_season")]
+    counts_ = {"before": words.whole(before.rounds), "after": words.whole(after.rounds)}
+    return [words.say("advice.seasons", **counts_)]
+
+
 def between(one: Estimate, words: Language) -> str:
-    """An interval in words; "" where there is none."""
-    if not (math.isfinite(one.low) and math.isfinite(one.high)):
+    """An interval in words; "" where there is none, or no noise is left."""
+    if not (math.isfinite(one.low) and math.isfinite(one.high)) or one.low == one.high:
         return ""
     return words.say("number.between", low=words.number(one.low), high=words.number(one.high))
 
 
 def _checked(known: Known, chosen: Judged, words: Language) -> str:
-    """What the simulator itself says of the policy, without noise or on seeds of its own."""
+    """What was predicted of a policy that was simulated, the true optimum, and whether limits are kept."""
     unit, parts = words.after(known.study.environment.objective_unit), []
-    if chosen.exact is not None:
-        parts.append(words.say("advice.exact", value=words.number(chosen.exact, 4), unit=unit))
-    if chosen.again is not None:
-        seeds = known.study.scenario.held_out
-        parts.append(words.say("advice.again", estimate=words.estimate(chosen.again), unit=unit, seeds=seeds))
-    optimum = known.study.optimum(known.advice.trial if known.advice is not None else 1)
-    if optimum is not None and chosen.exact is not None and known.sign * (optimum.value - chosen.exact) >= 0:
-        parts.append(words.say("advice.optimum", value=words.number(optimum.value, 4), unit=unit))
+    predicted = chosen.predicted
+    if chosen.best.kind != "predicted" and predicted is not None and predicted.objective is not None:
+        told = _sources(known, predicted, words)
+        parts.append(words.say("advice.had_predicted", unit=unit, **told))
+    optimum = optimum_of(known)
+    if optimum is not None and chosen.exact is not None and known.sign * (optimum - chosen.exact) >= 0:
+        parts.append(words.say("advice.optimum", value=words.number(optimum, 4), unit=unit))
     limits = known_limits(known.study)
     if limits is not None and chosen.exact_groups is not None:
         parts.append(words.say("advice.keeps", what=limits.in_words(chosen.exact_groups)))
     return " ".join(" ".join(part.split()) for part in parts)
+
+
+def optimum_of(known: Known) -> float | None:
+    """The true optimum of the world of the recommendation, where the study knows it."""
+    found = known.study.optimum(known.advice.trial if known.advice is not None else 1)
+    return None if found is None else found.value
+
+
+def _too_good(known: Known, words: Language) -> str:
+    """Whose predictions lie beyond the true optimum of their own world; "" where nobody's do."""
+    found = []
+    for label in known.comparison:
+        one = typical_advice(known.study, label)
+        best = None if one is None else known.study.optimum(one.trial)
+        if one is None or best is None or one.mean is None:
+            continue
+        if known.sign * (one.mean - best.value) > NOTHING * abs(best.value):
+            found.append(label)
+    return words.say("advice.too_good", agents=words.listed(found)) if found else ""
 
 
 def _whose(known: Known, words: Language) -> str:
@@ -296,10 +359,9 @@ def _agents(known: Known, words: Language) -> Table:
             continue
         whole = complete_advice(study, label)
         one = next(advice for advice in whole if advice.trial == said["trial"])
-        values = [
-            value for advice in whole if (value := advice.expected if exact else advice.mean) is not None
-        ]
-        again = row["simulated_again"]
+        again, means = row["simulated_again"], simulated_again(study, label)
+        found = [one.expected if exact else means.get(one.trial, one.mean) for one in whole]
+        values = [value for value in found if value is not None]
         if label == known.leader:
             strong.append(len(rows))
         rows.append(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scenarios.questions.answer import predicted
 from scenarios.questions.estimate import Estimate
 from scenarios.reporting import figures
-from scenarios.reporting.advising import change, difference, signed, todays_name
+from scenarios.reporting.advising import change, difference, kind_of, signed, todays_name
 from scenarios.reporting.counting import (
     CASES,
     DOSES,
@@ -24,9 +24,10 @@ from scenarios.reporting.counting import (
 )  # fmt: skip
 from scenarios.reporting.document import Block, Drawing, Paragraph, Section, Table
 from scenarios.reporting.drawing import inline
+from scenarios.reporting.judging import Valued
 from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
-from scenarios.reporting.observed import Observed, nothing
+from scenarios.reporting.observed import Observed, noisy, nothing
 from scenarios.reporting.persons import counted_unit, in_persons, over_worlds, own_groups, population
 from scenarios.study.members import members_of
 from scenarios.study.study import Study
@@ -54,8 +55,9 @@ def by_group(
     apart = today is not None and today.groups is not None and today.point != chosen.point
     then = today.groups if apart and today is not None else None
     name = todays_name(known, words)
-    source = "groups.predicted" if known.believed is not None else "groups.by_agent"
-    blocks.append(Paragraph(say(source)))
+    blocks.append(
+        Paragraph(_source(chosen.best, None if then is None or today is None else today.best, name, words))
+    )
     if today is not None and known.study.environment.current_policy is None:
         blocks.append(Paragraph(say("groups.no_practice"), "note"))
     drawn = _figure(known, then, chosen.groups, name, words)
@@ -67,6 +69,23 @@ def by_group(
     for note in [*_notes(known, before, after, words), *_against_nothing(known, after, without, words)]:
         blocks.append(Paragraph(note, "note"))
     return Section("groups", say("groups.heading"), blocks)
+
+
+def _source(chosen: Valued, today: Valued | None, name: str, words: Language) -> str:
+    """Of what kind the groups' outcomes are."""
+    told = {"kind": kind_of(chosen, words)}
+    key = "groups.source_alone"
+    if today is not None:
+        key = (
+            "groups.source_same"
+            if today == chosen or told["kind"] == kind_of(today, words)
+            else "groups.source"
+        )
+        told |= {"today": name, "today_kind": kind_of(today, words)}
+    text = words.say(key, **told)
+    if {"exact"} != {one.kind for one in (chosen, today) if one is not None}:
+        text += " " + words.say("groups.intervals")
+    return text
 
 
 def _figure(
@@ -83,6 +102,8 @@ def _figure(
         series = [name, words.say("groups.recommended")]
         key = "groups.alone" if then is None else "groups.figure"
         text = words.say(key, today=name, unit=unit or words.say("groups.outcome"))
+        if any(one.low < one.high for values in (before, after) if values for one in values.values()):
+            text += words.say("groups.thin_lines")
         told = "; ".join(
             f"{g}: "
             + (f"{words.number(before[g].mean)} → " if before is not None else "")
@@ -107,48 +128,31 @@ def _table(
     facts, say = known.study.environment, words.say
     chosen, today = known.chosen, known.today
     assert chosen is not None
-    exact = chosen.exact_groups is not None
-    exact_before = before is not None and today is not None and today.exact_groups is not None
+    # What the rounds predicted stands beside what was simulated, for who checks.
+    also = chosen.predicted if chosen.best.kind != "predicted" else None
+    foretold = None if also is None else also.groups
     head = [say("groups.group")]
     if before is not None:
         head += [name, say("groups.recommended"), say("groups.difference"), say("groups.change")]
     else:
         head += [say("groups.recommended")]
-    if exact_before and exact:
-        head.append(say("groups.noise_free_both"))
-    elif exact:
-        head.append(say("groups.noise_free"))
+    if foretold is not None:
+        head.append(say("groups.recommended_predicted"))
     rows = []
-    for j, (group, unit) in enumerate(zip(facts.groups, facts.group_units, strict=True)):
+    for group, unit in zip(facts.groups, facts.group_units, strict=True):
         was = None if before is None else before[group]
-        truth = []
-        if exact:
-            assert chosen.exact_groups is not None
-            now = words.number(chosen.exact_groups[j])
-            then = (
-                today.exact_groups[j] if exact_before and today is not None and today.exact_groups else None
-            )
-            truth = [f"{words.number(then)} → {now}" if exact_before else now]
-        rows.append(
-            [
-                group if len(set(facts.group_units)) == 1 else words.with_unit(group, unit),
-                *_cells(was, after[group], unit, words),
-                *truth,
-            ]
-        )
+        label = group if len(set(facts.group_units)) == 1 else words.with_unit(group, unit)
+        told = [] if foretold is None else [words.estimate(foretold[group])]
+        rows.append([label, *_cells(was, after[group], unit, words), *told])
     if chosen.objective is not None:
         was = today.objective if before is not None and today is not None else None
-        truth = []
-        if exact:
-            now = words.number(chosen.exact)
-            truth = [f"{words.number(today.exact)} → {now}" if exact_before and today is not None else now]
         own = {facts.objective_unit} != set(facts.group_units)
         label = (
             words.with_unit(say("groups.objective"), facts.objective_unit) if own else say("groups.objective")
         )
-        rows.append(
-            [label, *_cells(was, chosen.objective, facts.objective_unit, words, before is not None), *truth]
-        )
+        cells = _cells(was, chosen.objective, facts.objective_unit, words, before is not None)
+        told = [] if foretold is None or also is None else [words.estimate(also.objective)]
+        rows.append([label, *cells, *told])
     shared = facts.group_units[0] if len(set(facts.group_units)) == 1 else ""
     caption = words.with_unit(say("groups.caption"), shared)
     return Table(caption, head, rows, strong=[len(rows) - 1] if chosen.objective else ())
@@ -235,6 +239,11 @@ def _notes(known: Known, before: Observed | None, after: Observed | None, words:
     for seen, key in ((before, "groups.today_seen"), (after, "groups.chosen_seen")):
         if seen is not None and seen.distance > 0:
             found.append(words.say(key, distance=words.percent(seen.distance), where=seen.where))
+    names = (todays_name(known, words), words.say("groups.recommended"))
+    for seen, name in zip((before, after), names, strict=True):
+        if seen is not None and noisy(known.study, seen) and counts(known.study, seen, None):
+            key = "groups.one_season" if seen.rounds == 1 else "groups.seasons"
+            found.append(words.say(key, policy=name, count=words.whole(seen.rounds)))
     if before is None and after is not None and known.today is not None and counts(known.study, after, None):
         found.append(words.say("groups.not_counted"))
     if members_of(known.study) is not None and (before is not None or after is not None):
@@ -255,10 +264,10 @@ def _against_nothing(
     if none is not None and CASES in found and (averted := float((none - found[CASES]).sum())) > 0:
         ends = {"cases": words.persons(averted), "doses": words.number(float(given.sum()) / averted)}
         return [words.say("groups.against_nothing", **ends)]
-    if believed is None or chosen.objective is None:
+    if believed is None or chosen.predicted is None or chosen.predicted.objective is None:
         return []
     at_zero = predicted(study, believed.bound, believed.agent, zeros.travels).objective
-    counted = in_persons(study, difference(at_zero, chosen.objective))
+    counted = in_persons(study, difference(at_zero, chosen.predicted.objective))
     if counted is None or counted[1].low <= 0:  # nothing is averted for sure
         return []
     what, less_of = counted

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.reporting.known import Known, Point
+from scenarios.reporting.judging import Point
+from scenarios.reporting.known import Known
 from scenarios.reporting.language import Language
 from scenarios.reporting.observed import Observed
 from scenarios.reporting.persons import counted_unit, doses_by_group, population

@@ -66,11 +66,12 @@ def _contradicted(known: Known, words: Language) -> list[str]:
     if known.believed is not None:  # else what is held against is no prediction
         asked.append((todays_name(known, words), known.today))
     for name, one in asked:
-        if one is not None and one.exact is not None and one.objective is not None:
-            low, high = one.objective.low, one.objective.high
-            if low > one.exact or one.exact > high:
-                values = {"exact": words.number(one.exact, 4), "estimate": words.estimate(one.objective)}
-                found.append(words.say("doubts.contradicted", policy=name, **values))
+        predicted = None if one is None or one.predicted is None else one.predicted.objective
+        if one is None or one.exact is None or predicted is None:
+            continue
+        if predicted.low > one.exact or one.exact > predicted.high:
+            values = {"exact": words.number(one.exact, 4), "estimate": words.estimate(predicted)}
+            found.append(words.say("doubts.contradicted", policy=name, **values))
     return found
 
 

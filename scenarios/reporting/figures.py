@@ -44,7 +44,8 @@ def bars(
     for values, colour, name, shift in rows:
         means = np.array([one.mean for one in values])
         ends = np.array([[one.mean - one.low, one.high - one.mean] for one in values]).T
-        error = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": 2.5}
+        # Where no noise is left there is no interval to draw.
+        error = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": 2.5 if np.nan_to_num(ends).any() else 0}
         axes.barh(
             places + shift,
             means,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from optimizer.agents.gp_agent import GPAgent
@@ -15,14 +12,13 @@ from optimizer.agents.names import GP_AGENTS
 from optimizer.agents.recommending import probably_better
 from scenarios.errors import UserError
 from scenarios.questions.answer import Answer, Prediction, answered, predicted
-from scenarios.questions.estimate import Estimate
 from scenarios.questions.framing import Framed, framed, of_study
 from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
-from scenarios.results.intervals import mean_interval
+from scenarios.reporting.judging import Judged, Point, Valued, judged, of_advice, surely
 from scenarios.results.statistics import compare, typical_advice
 from scenarios.study.evidence import Evidence, evidence
-from scenarios.study.records import ALL_TRIALS, NOTHING, Advice, Numbers, StoredRound
+from scenarios.study.records import ALL_TRIALS, NOTHING, Advice
 from scenarios.study.study import Study
 
 CURRENT = "current"
@@ -49,52 +45,6 @@ class Believed:
     answer: Answer
 
 
-class Point(NamedTuple):
-    """A policy as it is stored."""
-
-    policy: list[float]
-    row: int | None
-
-    @property
-    def travels(self) -> Any:
-        """As agents take it."""
-        return self.row if self.row is not None else np.array(self.policy)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A policy that the report is about, with all that is known of it.
-
-    Attributes
-    ----------
-    point : Point
-    entries : dict
-        By label.
-    tried : int
-        Rounds of the whole study that observed it.
-    objective : Estimate or None
-        Predicted by all rounds, or else by its agent, or else observed.
-    groups : dict of Estimate, or None
-    probability : float or None
-        That it keeps the limits; None without limits or where it is unknown.
-    exact : float or None
-        Noise-free objective.
-    exact_groups : list or None
-    again : Estimate or None
-        Its objective, simulated again on held-out seeds.
-    """
-
-    point: Point
-    entries: dict[str, Any]
-    tried: int
-    objective: Estimate | None
-    groups: dict[str, Estimate] | None
-    probability: float | None
-    exact: float | None
-    exact_groups: Numbers | None
-    again: Estimate | None
-
-
 @dataclass(frozen=True)
 class Known:
     """All that a report needs of a study.
@@ -118,7 +68,8 @@ class Known:
     todays_name : str
         Of that: the environment's words for today's practice, "" where it is the first policy tried.
     better : float or None
-        The probability that `chosen` is better than `today`, by their joint posterior.
+        The probability that `chosen` is better than `today`: by their joint posterior where both are
+        predicted, else by what is known of each; 0 or 1 where no noise is left.
     """
 
     study: Study
@@ -133,6 +84,17 @@ class Known:
     better: float | None
 
     @property
+    def world(self) -> str:
+        """The world that the report is about: "all" trials', or that of a trial where each has its own."""
+        if not self.study.scenario.environment.new_world_each_trial:
+            return ALL_TRIALS
+        return (
+            str(1 if self.advice is None else self.advice.trial)
+            if self.believed is None
+            else self.believed.found.world
+        )
+
+    @property
     def sign(self) -> float:
         """1.0 where more of the objective is better."""
         return self.study.environment.sign
@@ -145,22 +107,25 @@ def gathered(study: Study) -> Known:
     believed, unasked = _believed(study, None if advice is None else advice.trial)
     chosen = None
     if advice is not None and advice.mean is not None:
-        chosen = _judged(study, believed, Point(advice.policy, advice.row), advice)
+        chosen = _of(study, believed, Point(advice.policy, advice.row), advice.trial, advice)
     elif believed is not None:
         chosen = _answered(study, believed)
     today, name = (None, "") if chosen is None else _today(study, believed, leader, advice)
     if advice is not None and advice.mean is None:
         leader = advice = None  # whoever advised has no model yet: the report's policy is not theirs
     better = None
-    if (
-        believed is not None
-        and chosen is not None
-        and today is not None
-        and not believed.bound.environment.limits
-    ):
-        model = believed.agent.belief.at(None)
-        better = probably_better(model, chosen.point.travels, today.point.travels)
+    if chosen is not None and today is not None and not study.limits:
+        better = _better(study, believed, chosen, today)
     return Known(study, compare(study), leader, advice, believed, unasked, chosen, today, name, better)
+
+
+def _better(study: Study, believed: Believed | None, chosen: Judged, today: Judged) -> float | None:
+    if {chosen.best.kind, today.best.kind} != {"predicted"}:
+        return surely(chosen, today, study.environment.sign)
+    if believed is None:
+        return None
+    model = believed.agent.belief.at(None)
+    return float(probably_better(model, chosen.point.travels, today.point.travels))
 
 
 def leading(study: Study) -> str | None:
@@ -192,7 +157,7 @@ def _answered(study: Study, believed: Believed) -> Judged:
     """What the rounds so far say is best, where no trial is complete."""
     best = believed.answer.best
     point = Point(_numbers(study, best.policy), best.row)
-    return _judged(study, believed, point, None, best)
+    return _of(study, believed, point, None, None, best)
 
 
 def _numbers(study: Study, entries: dict[str, Any]) -> list[float]:
@@ -205,87 +170,38 @@ def _today(
     study: Study, believed: Believed | None, leader: str | None, advice: Advice | None
 ) -> tuple[Judged | None, str]:
     """Today's practice; where the study knows none, the first policy that was tried in the trial."""
-    facts = study.environment
+    facts, trial = study.environment, 1 if advice is None else advice.trial
     if facts.current_policy is not None:
         row = None
         if facts.finite:
             row = next((one.row for one in study.rounds() if one.policy == facts.current_policy), None)
         if not facts.finite or row is not None:
-            return _judged(
-                study, believed, Point(facts.current_policy, row), None
-            ), facts.current_policy_label
-    trial = 1 if advice is None else advice.trial
+            point = Point(facts.current_policy, row)
+            return _of(study, believed, point, trial, None, given=True), facts.current_policy_label
     label = leader or study.scenario.labels[0]
     first = next((one for one in study.history(trial, label) if one.status not in NOTHING), None)
     if first is None:
         return None, ""
-    return _judged(study, believed, Point(first.policy, first.row), None), ""
+    return _of(study, believed, Point(first.policy, first.row), trial, None, given=True), ""
 
 
-def _judged(
+def _of(
     study: Study,
     believed: Believed | None,
     point: Point,
+    trial: int | None,
     advice: Advice | None,
     prediction: Prediction | None = None,
+    given: bool = False,
 ) -> Judged:
-    same = [one for one in study.rounds() if one.policy == point.policy and one.status not in NOTHING]
+    """A policy, judged in the world of the recommendation."""
+    if believed is not None and believed.found.world != ALL_TRIALS:
+        trial = int(believed.found.world)
     if prediction is None and believed is not None:
         with threadpool_limits(1):
             prediction = predicted(study, believed.bound, believed.agent, point.travels)
-    exact, exact_groups = next(
-        ((one.expected, one.expected_outcomes) for one in same if one.expected is not None), (None, None)
-    )
-    if exact is None and advice is not None and advice.expected is not None:
-        exact, exact_groups = advice.expected, _copied(advice.expected_outcomes)
-    held = advice.held_out if advice is not None else None
-    again = None if held is None else _over(held.objective)
+    valued, chance = of_advice(study, advice), None
     if prediction is not None:
-        objective: Estimate | None = prediction.objective
-        groups: dict[str, Estimate] | None = prediction.groups
-        probability = prediction.probability if prediction.limits else None
-    else:
-        objective, groups = _without_model(study, advice, same)
-        probability = None
-    return Judged(
-        point,
-        study.environment.titled(point.policy),
-        len(same),
-        objective,
-        groups,
-        probability,
-        exact,
-        exact_groups,
-        again,
-    )
-
-
-def _copied(values: Sequence[float] | None) -> Numbers | None:
-    return None if values is None else [*values]
-
-
-def _without_model(
-    study: Study, advice: Advice | None, observed: Sequence[StoredRound]
-) -> tuple[Estimate | None, dict[str, Estimate] | None]:
-    """What the agent itself predicts, or what was observed."""
-    if advice is None or advice.mean is None:
-        # Agents of a trial meet the same noise in a round: it counts once.
-        once = list({(one.trial, one.round): one for one in observed}.values())
-        each = [_over([one.outcomes[j] for one in once]) for j in range(len(study.environment.groups))]
-        known = {g: e for g, e in zip(study.environment.groups, each, strict=True) if e is not None}
-        return _over([one.objective for one in once]), known if len(known) == len(each) else None
-    nan = math.nan
-    ends = [nan if one is None else one for one in (advice.mean, advice.low, advice.high)]
-    if advice.group_means is None or advice.group_low is None or advice.group_high is None:
-        return Estimate(*ends), None
-    threes = zip(advice.group_means, advice.group_low, advice.group_high, strict=True)
-    estimates = [Estimate(*(nan if end is None else end for end in three)) for three in threes]
-    return Estimate(*ends), dict(zip(study.environment.groups, estimates, strict=True))
-
-
-def _over(values: Numbers) -> Estimate | None:
-    """The mean of some values, with its interval where they are enough."""
-    over = mean_interval([math.nan if one is None else one for one in values])
-    if over["mean"] is None:
-        return None
-    return Estimate(*(math.nan if end is None else end for end in over.values()))
+        valued = Valued("predicted", 0, prediction.objective, prediction.groups)
+        chance = prediction.probability if prediction.limits else None
+    return judged(study, point, trial, prediction=valued, advice=advice, given=given, probability=chance)

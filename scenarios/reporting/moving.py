@@ -19,7 +19,7 @@ MOST_BARS = 40
 def moving(known: Known, words: Language) -> Section | None:
     """How much room the recommendation leaves; None where nothing is known of it."""
     say, chosen, believed = words.say, known.chosen, known.believed
-    if chosen is None or believed is None or chosen.objective is None:
+    if chosen is None or believed is None or chosen.predicted is None or chosen.predicted.objective is None:
         return None
     study = known.study
     facts, found = study.environment, reaches(study, believed, chosen.point)
@@ -35,7 +35,8 @@ def moving(known: Known, words: Language) -> Section | None:
             )
         )
     ]
-    half = (chosen.objective.high - chosen.objective.low) / 2
+    predicted = chosen.predicted.objective
+    half = (predicted.high - predicted.low) / 2
     if half > found.allowed:
         blocks.append(
             Paragraph(say("moving.unsure", half=words.number(half, 2), unit=words.after(unit)), "note")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bridges
-from scenarios.reporting.known import Point
+from scenarios.reporting.judging import Point
 from scenarios.reporting.said import Said, mean_info
 from scenarios.study.stored_environment import StoredEnvironment
 from scenarios.study.study import Study
@@ -51,11 +51,15 @@ def observed(study: Study, said: Sequence[Said], point: Point | None, where: str
     if nearest > NEAR:
         return None
     first = said[int(distances.argmin())]
-    same = [one for one in said if one.point == first.point]
+    # Agents of a trial meet the same noise in a round: it counts once.
+    same = list({(one.trial, one.round): one.info for one in said if one.point == first.point}.values())
     place = where.format(trial=first.trial, agent=first.agent, round=first.round)
-    return Observed(
-        mean_info([one.info for one in same]), nearest if first.point != point else 0.0, len(same), place
-    )
+    return Observed(mean_info(same), nearest if first.point != point else 0.0, len(same), place)
+
+
+def noisy(study: Study, seen: Observed) -> bool:
+    """Whether what was said is of single steps, which would be others with other noise."""
+    return seen.rounds > 0 and not any(one.expected is not None for one in study.rounds())
 
 
 def nothing(study: Study) -> Point | None:

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scenarios.declaration.rates import PER_PERSON
 from scenarios.questions.estimate import Estimate
 from scenarios.study.members import members_of
 from scenarios.study.study import Study
 
-PER_PERSON = {" per person": 1.0, " per 100,000 persons": 1e-5}
-"""How a unit ends that is of all persons together, and what it is multiplied by for each of them."""
 SHARE = "share vaccinated"
 PACKS = r"packs of ([0-9,]+) doses"
 

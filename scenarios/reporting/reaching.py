@@ -19,7 +19,8 @@ from optimizer.posterior.decomposed_gp import DecomposedGP
 from scenarios.errors import UserError
 from scenarios.questions.framing import restricted
 from scenarios.questions.question import Question
-from scenarios.reporting.known import Believed, Point
+from scenarios.reporting.judging import Point
+from scenarios.reporting.known import Believed
 from scenarios.study.facts import Facts
 from scenarios.study.study import Study
 from simulators.contract.levers import OneOf, Real, Whole

@@ -26,6 +26,7 @@ from scenarios.reporting.sensitivity import depending
 from scenarios.reporting.simulating import CHOSEN, NOTHING, TODAY, Simulated
 from scenarios.reporting.simulating import simulate as simulate_policies
 from scenarios.reporting.trading import trading
+from scenarios.study.records import ALL_TRIALS
 from scenarios.study.study import Study, check_target
 from scenarios.study.versions import versions
 
@@ -127,7 +128,7 @@ def document(
 ) -> Document:
     """The report of what is known of a study, before it is a page."""
     study = known.study
-    said = infos(study)
+    said = [one for one in infos(study) if known.world in (ALL_TRIALS, str(one.trial))]
     where = words.say("groups.where", trial="{trial}", agent="{agent}", round="{round}")
     points = [None if one is None else one.point for one in (known.today, known.chosen)]
     before, after, without = (observed(study, said, one, where) for one in (*points, nothing(study)))

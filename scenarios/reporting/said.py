@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.errors import UserError
-from scenarios.reporting.known import Point
+from scenarios.reporting.judging import Point
 from scenarios.study.info import read_info
 from scenarios.study.members import members_of
 from scenarios.study.records import NOTHING

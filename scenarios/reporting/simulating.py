@@ -18,7 +18,8 @@ from scenarios.questions.estimate import Estimate
 from scenarios.questions.evaluation import mean_of
 from scenarios.questions.framing import framed, of_study
 from scenarios.questions.question import Question
-from scenarios.reporting.known import Known, Point
+from scenarios.reporting.judging import Point
+from scenarios.reporting.known import Known
 from scenarios.reporting.observed import Observed
 from scenarios.reporting.said import mean_info, of_worlds
 from scenarios.trial.world import World

@@ -61,4 +61,5 @@ def trading(known: Known, between: Sequence[str], words: Language) -> Section | 
     ]
     strong = [i for i, one in enumerate(leading) if one.knee]
     blocks.append(Table(say("trading.caption"), head, rows, text_columns=(len(head) - 1,), strong=strong))
+    blocks += [Paragraph(line, "note") for line in traced.remarks]
     return Section("trade-offs", say("trading.heading"), blocks)

@@ -47,6 +47,8 @@ class Folder:
     """
 
     def __init__(self, path: Path, settings: Settings, *, force: bool = False) -> None:
+        self.path: Path
+        self.settings: Settings
         self.path, self.settings = path, settings
         self.finished: dict[str, dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}

@@ -29,7 +29,7 @@ class KnownLimits:
     """
 
     def __init__(self, limits: Sequence[LimitSpec], groups: Sequence[str]) -> None:
-        self.each = [
+        self.each: list[OutcomeLimits] = [
             OutcomeLimits([limit.row(groups)], [limit.at_least], [limit.at_most], names=[limit.text])
             for spec in limits
             for limit in limits_of(spec, groups)

@@ -69,8 +69,8 @@ class Collector:
         self._readers: dict[Connection, threading.Thread] = {}
         self._closing = False
         self.error: BaseException | None = None
-        self.stopping = False
-        self.key = os.urandom(32)
+        self.stopping: bool = False
+        self.key: bytes = os.urandom(32)
         self._listener: Listener | None = None
         if host is not None:
             _allow_connections()

@@ -37,7 +37,7 @@ from scenarios.trial.world import World, Worlds, world_key
 GIVE_UP = 3
 """Deaths of workers, without a stored round in between, after which a run ends."""
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 
 def run(
@@ -171,6 +171,12 @@ class Run:
                 there = sum(count for (trial, _), count in done.items() if trial in self.trials)
                 self.progress.start(name, total, there, facts.sign)
                 self._finish(learned)
+            elif done:
+                log.info("%s: nothing was left to do", name)
+                self.progress.note(
+                    f"{store.path}: nothing is left to run, all {self.stored} rounds are stored; "
+                    "more --trials, --rounds or --agents make it grow"
+                )
             log.info("%s: finished with %d rounds in %s", name, self.stored, store.path)
         except KeyboardInterrupt:
             log.info("%s: stopped with %d rounds in %s", name, self.stored, store.path)

@@ -22,7 +22,7 @@ CAP = 1 << 20
 
 _ARRAY = "float32"
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 _said: set[str] = set()
 
 

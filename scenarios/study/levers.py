@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scenarios.numbers import significant
@@ -45,6 +45,11 @@ def shown(entry: Entry) -> str:
         # A search may end 1e-16 beside a bound; nobody wants to read that.
         return significant(entry if abs(entry) > 1e-9 else 0.0, 3)
     return str(entry)
+
+
+def policy_in_words(policy: Mapping[str, Entry]) -> str:
+    """A policy in a sentence: "0-19 0.883, order oldest"."""
+    return ", ".join(f"{label} {shown(entry)}" for label, entry in policy.items())
 
 
 def changes(

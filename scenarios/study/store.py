@@ -161,8 +161,8 @@ class Store:
             connect(path, write=False).close()  # a foreign file is never replaced, not even with force
         self._lock = WriterLock(path)
         try:
-            self.created = not started or (force and not resume)
-            self.paid = not self.created
+            self.created: bool = not started or (force and not resume)
+            self.paid: bool = not self.created
             if self.created:
                 self._remove_files()
                 self._create()

@@ -165,15 +165,20 @@ class StoredEnvironment(Environment):
     """
 
     def __init__(self, facts: Facts, *, composed: bool = True, composing: Environment | None = None) -> None:
+        self.name: str
+        self.policy_space: PolicySpace
         self.name, self.policy_space = facts.name, read_space(facts)
+        self.groups: tuple[str, ...]
+        self.group_units: tuple[str, ...]
         self.groups, self.group_units = tuple(facts.groups), tuple(facts.group_units)
+        self.objective_unit: str
         self.objective_unit, self.sense = facts.objective_unit, facts.sense
         if facts.outcome_range is not None:
             low, high = zip(*facts.outcome_range, strict=True)
-            self.outcome_range = np.stack(_limits(low, high), axis=1).tolist()
+            self.outcome_range: Any = np.stack(_limits(low, high), axis=1).tolist()
         if facts.current_policy is not None and not self.policy_space.finite:
-            self.current_policy = np.array(facts.current_policy)
-            self.current_policy_label = facts.current_policy_label
+            self.current_policy: Array = np.array(facts.current_policy)
+            self.current_policy_label: str = facts.current_policy_label
         self._terms: tuple[Array, Array] | None = None
         self._over: ReadyComposition | None = None
         self._composing = composing

@@ -84,15 +84,20 @@ class Study:
     """
 
     def __init__(self, path: str | Path, *, damaged: bool = False) -> None:
+        self.path: Path
         self.path, self._may_be_damaged = Path(path), damaged
         with _without_collection(), contextlib.closing(connect(self.path, write=False)) as connection:
             connection.execute("BEGIN")
+            self.damage: str
             self.damage, contents = examine(connection)
             if self.damage and not damaged:
                 raise refusal(self.path, self.damage)
             self.lost: dict[str, int] = {}
             if self.damage or contents is None:
                 contents, self.lost = salvage(connection)
+        self.meta: dict[str, Any]
+        self.runs: list[dict[str, Any]]
+        self.worlds: dict[str, WorldRecord]
         self.meta, self.runs, self.worlds, self._rounds, self._recommendations = contents
         if "scenario" not in self.meta and not self.damage:
             raise UserError(
@@ -100,7 +105,7 @@ class Study:
                 "policyloop run and --resume"
             )
         try:
-            self.scenario = Scenario.model_validate(self.meta["scenario"])
+            self.scenario: Scenario = Scenario.model_validate(self.meta["scenario"])
             facts, _ = self.environment, self.limits
         except (ValueError, TypeError, KeyError) as error:
             raise UserError(

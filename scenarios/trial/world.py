@@ -38,7 +38,7 @@ from scenarios.trial.whole_copy import whole_copy
 from simulators import Environment
 from simulators.contract.process_state import kept_process_state
 
-log = logging.getLogger("policyloop")
+log: logging.Logger = logging.getLogger("policyloop")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scenarios.study.evidence import Evidence
 from scenarios.study.members import members_of
 from scenarios.study.study import Study
 
-OBJECTIVES = ("weighted-sum", "worst-group", "group-gap")
+OBJECTIVES = ("weighted-sum", "worst-group", "worst-rate", "group-gap")
 
 
 class Controls:
@@ -43,13 +44,15 @@ class Controls:
     """
 
     def __init__(self, study: Study, found: Evidence) -> None:
+        self.study: Study
+        self.found: Evidence
         self.study, self.found = study, found
         self.facts = study.environment
         self.members = members_of(study)
-        self.groups = list(self.facts.groups) if self.members is None else self.members.groups
-        self.objectives = self._objectives()
-        self.weighted = self.facts.composition is not None
-        self.more = (self.facts.group_sense or self.facts.sense) == "maximize"
+        self.groups: list[str] = list(self.facts.groups) if self.members is None else self.members.groups
+        self.objectives: list[str] = self._objectives()
+        self.weighted: bool = self.facts.composition is not None
+        self.more: bool = (self.facts.group_sense or self.facts.sense) == "maximize"
 
     def _objectives(self) -> list[str]:
         """Those that the study can be asked for: "" is its own."""
@@ -134,13 +137,15 @@ class Controls:
             if not (value is None or _is_number(value)):
                 raise UserError(f"{name} {value!r}; accepted: a number")
         sign = ">=" if self.more else "<="
-        return Question(
+        question = Question(
             weights=self._weights(asked, objective, member),
             objective=objective,
             limits=[f"{name} {sign} {limits[g]:.12g}" for g in limits for name in self._named(g, member)],
             budget=budget,
             limit_probability=probability,
         )
+        # The slider of the probability is there before there is a limit.
+        return question if limits or self.study.limits else replace(question, limit_probability=None)
 
     def _weights(self, asked: Mapping[str, Any], objective: str, member: int | None) -> list[str]:
         """The groups whose weight changes, by the sliders and by the world that is asked about."""

@@ -18,8 +18,14 @@ from policyloop.messages import on_one_line
 from scenarios.errors import UserError
 from scenarios.study.checksums import UNREADABLE
 from scenarios.study.file import connect
-from scenarios.study.reading import read_meta, read_progress, read_rounds
-from scenarios.study.records import StoredRound
+from scenarios.study.reading import (
+    read_advised,
+    read_meta,
+    read_progress,
+    read_recommendations,
+    read_rounds,
+)
+from scenarios.study.records import Advice, StoredRound
 from scenarios.study.study import Study
 
 PACE_SECONDS = 120.0
@@ -65,6 +71,8 @@ class Follower:
         As it was when it was read whole: its scenario and its environment.
     rounds : list of StoredRound
         All that were seen.
+    advice : list of Advice
+        What agents recommended at the end of their trials.
 
     Raises
     ------
@@ -73,7 +81,7 @@ class Follower:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._lock = threading.Lock()
         self._generation = 0
         self._problem = ""
@@ -82,8 +90,9 @@ class Follower:
     def _begin(self) -> None:
         """Read the study whole."""
         self._state = self._files()
-        self.study = Study(self.path)
+        self.study: Study = Study(self.path)
         self.rounds: list[StoredRound] = self.study.rounds()
+        self.advice: list[Advice] = self.study.recommendations()
         self._keys = {(one.trial, one.agent, one.round) for one in self.rounds}
         self._counts: dict[tuple[int, str], int] = {}
         for one in self.rounds:
@@ -144,6 +153,9 @@ class Follower:
             if any(meta.get(key) != self.study.meta.get(key) for key in ("created", "scenario")):
                 return None
             found: list[StoredRound] = []
+            advised = read_advised(connection)
+            if len(advised) != len(self.advice):
+                self.advice = read_recommendations(connection)
             counts = read_progress(connection)
             if any(counts.get(key, 0) < count for key, count in self._counts.items()):
                 return None

@@ -44,7 +44,7 @@ class Agents(WithLevers):
 
     def __init__(self, environment: MesaEnvironment) -> None:
         self.environment = environment
-        self.numbers = RandomNumbers()
+        self.numbers: RandomNumbers = RandomNumbers()
         self.run: MesaRun | None = None
         self.begin(self.levers()["start"], 0)
         assert self.run is not None
@@ -52,7 +52,7 @@ class Agents(WithLevers):
         reported = [name for name in getattr(_collector(model), "model_vars", {}) if name not in self._own()]
         self.reported = reported[: max(0, MOST_SERIES - len(environment.groups))]
         others = [f"{name} (collected)" if name in environment.groups else name for name in self.reported]
-        self.series = [*environment.groups, *others]
+        self.series: list[str] = [*environment.groups, *others]
         self.fields = fields_of(list(model.agents))
 
     def _own(self) -> list[Any]:
@@ -84,7 +84,7 @@ class Agents(WithLevers):
         if self.run is not None:
             self.run.close()
         self.run = made
-        self.layout = layout_of(self.run.model)
+        self.layout: Layout = layout_of(self.run.model)
         self.names: dict[str, list[str]] = {}
         return x.tolist()
 
@@ -214,6 +214,7 @@ class Layout:
     """
 
     def __init__(self, graph: Any, extent: list[float] | None, grid: bool) -> None:
+        self.grid: bool
         self.extent, self.grid = extent, grid
         self._at: dict[Any, list[float]] = {}
         self.edges: list[list[float]] = []

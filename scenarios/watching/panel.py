@@ -55,10 +55,12 @@ class Kept:
     """
 
     def __init__(self, study: Study, found: Evidence) -> None:
+        self.study: Study
+        self.found: Evidence
         self.study, self.found = study, found
-        self.controls = Controls(study, found)
+        self.controls: Controls = Controls(study, found)
         question = of_study(study, Question(objective=self.controls.objectives[0]))
-        self.agent = believer(study, question, framed(study, question), found)
+        self.agent: GPAgent = believer(study, question, framed(study, question), found)
         contradicted(self.agent.belief)  # remembered: it holds for every question
         self.last: deque[Any] = deque(maxlen=3)  # answers, where searches begin besides
 
@@ -159,7 +161,12 @@ class Panel:
         bounds = [framed(study, asking(study, name, total)) for name in BETWEEN]
         _, agent = kept.asked(total)
         found = traced(study, total, BETWEEN, bounds, kept.found.world, agent, POINTS, seen, all_tried=False)
-        return {"units": found.units, "senses": found.senses, "points": [asdict(one) for one in found.points]}
+        return {
+            "units": found.units,
+            "senses": found.senses,
+            "points": [asdict(one) for one in found.points],
+            "remarks": found.remarks,
+        }
 
     def _question(self, asked: dict[str, Any]) -> tuple[Kept, Question]:
         with self._lock:

@@ -41,7 +41,7 @@ class Stepping:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.model = stepped(scenario)
+        self.model: Stepped = stepped(scenario)
         self._lock = threading.Lock()
         self._run = 0
 

@@ -11,7 +11,7 @@ from scenarios.figures.outline import plain_lines
 from scenarios.figures.unwrapping import unwrapped
 from scenarios.numbers import duration
 from scenarios.study.facts import Facts
-from scenarios.study.records import StoredRound
+from scenarios.study.records import Advice, StoredRound
 from scenarios.study.study import Study
 from scenarios.watching.following import Follower
 from simulators.contract.levers import OneOf, Whole
@@ -48,6 +48,7 @@ class Story:
             "left": None if seen.seconds_left is None else duration(seen.seconds_left),
             "silent": duration(seen.silent_seconds),
             "problem": seen.problem,
+            "advice": [told(one) for one in follower.advice],
         }
         return found | {"about": about(study)} if first == 0 else found
 
@@ -106,7 +107,20 @@ def _lever(kind: Any) -> dict[str, Any]:
     return {"kind": "real", "low": kind.low, "high": kind.high}
 
 
+def told(one: Advice) -> dict[str, Any]:
+    """What an agent's last word on a trial is worth: as its model has it, and on held-out seeds."""
+    again = [value for value in (one.held_out.objective if one.held_out else ()) if value is not None]
+    return {
+        "trial": one.trial,
+        "agent": one.agent,
+        "mean": one.mean,
+        "again": float(np.mean(again)) if again else None,
+        "seeds": len(again),
+    }
+
+
 def columns(rounds: list[StoredRound]) -> dict[str, list[Any]]:
     """Rounds by field; of outcomes a list a round."""
-    names = ("trial", "agent", "round", "policy", "outcomes", "objective", "regret", "status", "error")
+    names = ["trial", "agent", "round", "policy", "outcomes", "objective", "expected", "regret"]
+    names += ["status", "error"]
     return {name: [getattr(one, name) for one in rounds] for name in names}

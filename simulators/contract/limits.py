@@ -42,14 +42,22 @@ class Limits:
         constraint: LinearConstraint | None,
         levers: Sequence[Lever] = (),
     ) -> None:
+        self.labels: tuple[str, ...]
+        self.d: int
         self.labels, self.d = labels, len(labels)
+        self.lower: Array
+        self.upper: Array
         self.lower, self.upper = self._box(bounds)
-        self.levers = tuple(levers) or tuple(map(Real, self.lower.tolist(), self.upper.tolist()))
-        self.steps = steps_of(self.levers)
+        self.levers: tuple[Lever, ...] = tuple(levers) or tuple(
+            map(Real, self.lower.tolist(), self.upper.tolist())
+        )
+        self.steps: Array = steps_of(self.levers)
         self._stepped = np.flatnonzero(self.steps)
+        self.row_lower: Array
+        self.row_upper: Array
         self.A, self.row_lower, self.row_upper = self._rows(constraint)
         self.bounds = None if bounds is None else Bounds(self.lower, self.upper)
-        self.constraint = (
+        self.constraint: LinearConstraint | None = (
             None if constraint is None else LinearConstraint(self.A, self.row_lower, self.row_upper)
         )
 

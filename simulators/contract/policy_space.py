@@ -341,7 +341,7 @@ def _table(values: ArrayLike | None, what: str, columns: int | None) -> Array:
     if table.ndim != 2 or len(table) == 0 or (columns is not None and table.shape[1] != columns):
         raise ValueError(f"{what} must have shape (n, {columns or 'p'}) with n >= 1, got {table.shape}")
     if not np.isfinite(table).all():
-        row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
-        raise ValueError(f"{what}: row {row} has an entry that is not a finite number: {table[row].tolist()}")
+        row, entry = np.argwhere(~np.isfinite(table))[0]
+        raise ValueError(f"{what}: row {row}: entry {entry} is {table[row, entry]}, not a finite number")
     table.flags.writeable = False
     return table

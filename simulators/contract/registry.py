@@ -182,7 +182,7 @@ def _factory(name: str) -> Factory:
                 f"environment {name!r}, a plug-in of {package}, cannot be imported: {why}"
             ) from error
     elif is_target(name):
-        loaded = load_target(name)
+        loaded = load_target(name, _may_be_simulator, FUNCTIONS)
         if callable(loaded) and not _may_be_simulator(loaded):
             raise ValueError(
                 f"environment {name!r} must name a class derived from simulators.Environment, a Python "

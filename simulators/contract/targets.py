@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -24,12 +26,21 @@ def absolute(target: str, folder: Path) -> str:
     return f"{(folder / place).resolve()}:{attribute}" if place.endswith(".py") else target
 
 
-def load_target(target: str) -> Any:
+def load_target(target: str, fits: Callable[[Any], bool] = callable, remark: str = "") -> Any:
     """Import what a target names.
 
     `package.module:Class`, or `folder/file.py:Class`, relative to the working folder; any attribute will do.
     A file's own folder is appended to the import path, so that a file may import its neighbours. What cannot
     be imported is a ValueError of one line that says why.
+
+    Parameters
+    ----------
+    target : str
+    fits : callable, optional
+        Whether a value of the module is of the kind that is wanted: others are not offered where the name is
+        wrong.
+    remark : str, default ""
+        What is said besides where functions alone can be offered.
     """
     if not is_target(target):
         raise ValueError(f"{target!r} must read package.module:Class or file.py:Class")
@@ -43,12 +54,14 @@ def load_target(target: str) -> Any:
     try:
         return getattr(module, attribute)
     except AttributeError:
-        known = [
-            name
+        known = {
+            name: value
             for name, value in vars(module).items()
-            if getattr(value, "__module__", "") == module.__name__
-        ]
+            if getattr(value, "__module__", "") == module.__name__ and fits(value)
+        }
         offered = f"; it has {', '.join(known)}" if known else ""
+        if known and all(inspect.isfunction(value) for value in known.values()):
+            offered += remark
         raise ValueError(f"{target!r}: {place} has no {attribute!r}{offered}") from None
 
 

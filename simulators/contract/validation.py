@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policyloop.messages import did_you_mean
 from simulators.arrays import Array
+
+Entry = TypeVar("Entry")
 
 LARGEST = 1e60
 """Outcomes are not larger, nor noise variances than its square: products of variances must not overflow."""
@@ -189,6 +191,11 @@ def choice(name: str, value: Any, accepted: Sequence[Any]) -> Any:
         known = ", ".join(map(repr, accepted))
         raise ValueError(f"{name}={value!r} must be one of {known}{did_you_mean(value, words)}")
     return value
+
+
+def entry(name: str, value: Any, table: Mapping[Any, Entry]) -> Entry:
+    """What a table holds for a value, which must be one of its keys."""
+    return table[choice(name, value, tuple(table))]
 
 
 def whole(name: str, value: Any, *, least: int = 1) -> int:

@@ -31,6 +31,9 @@ class Country:
         Of one infection: the currency of the file, and quality-adjusted life years lost.
     current : (J,) array or None
         Today's practice: the coverage of each group, 0 to 1.
+    imbalance : float or None
+        The share of the contacts that was counted from one side alone, as they were read, before they were
+        mended; None where nothing was read.
     findings : tuple of str
         What was read, and what was mended, one sentence each.
     """
@@ -47,4 +50,5 @@ class Country:
     cost: Array | None = None
     qaly_loss: Array | None = None
     current: Array | None = None
+    imbalance: float | None = None
     findings: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from simulators.country.aggregation import Ages, both_open, opened
 from simulators.country.bands import Band, band, bands_of, check_bands
 from simulators.country.columns import columns_of, key_of
 from simulators.country.known_bands import MISTRY_18, is_mistry_18
+from simulators.country.totals import is_total
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
 
@@ -145,6 +146,7 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
     else:
         header, body, offset = grid.rows[0], grid.rows[1:], 1
     columns = columns_of(grid, header, ALIASES, ("name", "persons"), findings)
+    _check_width(grid, header, body, offset)
     body_rows = [(grid.row(offset + index), row) for index, row in enumerate(body) if any(row)]
     if not body_rows:
         raise ValueError(f"{grid.source}: row {grid.row(0)}: there are no rows below the header")
@@ -156,7 +158,7 @@ def groups_of(grid: Grid, decimal: str | None = None) -> GroupTable:
         findings.append(f"{grid.source}: column {header[columns[what]]!r} is empty, and left out")
         del texts[what]
     values = {what: numbers(cells, mark) for what, cells in texts.items()}
-    total = _total(names, values["persons"])
+    total = _total(names, values["persons"], where, grid.source)
     if total is not None:
         findings.append(
             f"{grid.source}: row {where[total]} ({names[total]!r}) is the sum of the others, and left out"
@@ -189,14 +191,31 @@ def _headless(grid: Grid) -> bool:
     return grid.width == 2 and is_number(grid.rows[0][1])
 
 
-def _total(names: list[str], persons: Array) -> int | None:
-    """The row of the sum of all others, where there is one."""
+def _total(names: list[str], persons: Array, where: list[int], source: str) -> int | None:
+    """The row of the sum of all others, where there is one; ValueError where its persons are not theirs."""
     for index, name in enumerate(names):
-        if name.casefold() in ("total", "all", "all ages", "sum", "totals") and len(names) > 2:
+        if is_total(name) and len(names) > 2:
             rest = np.delete(persons, index).sum()
             if np.isclose(persons[index], rest, rtol=0.01):
                 return index
+            if np.isfinite(rest):
+                raise ValueError(
+                    f"{source}: row {where[index]} ({name!r}): {persons[index]:,.0f} persons, where the "
+                    f"other rows have {rest:,.0f}; leave out a total, or give the group another name"
+                )
     return None
+
+
+def _check_width(grid: Grid, header: list[str], body: list[list[str]], offset: int) -> None:
+    """Refuse cells beside the last column that has a name: numbers with a decimal comma, parted by commas."""
+    named = max((at for at, title in enumerate(header) if title), default=-1) + 1
+    for index, row in enumerate(body):
+        if offset and any(row[named:]):
+            cells = max(at for at, text in enumerate(row) if text) + 1
+            raise ValueError(
+                f"{grid.source}: row {grid.row(offset + index)} has {cells} cells, and the header {named}: "
+                "where the decimal mark is a comma, part cells by semicolons, or write numbers with a point"
+            )
 
 
 def _ages(names: list[str], title: str, source: str, findings: list[str]) -> list[str]:

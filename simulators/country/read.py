@@ -25,7 +25,7 @@ from simulators.country.known_bands import (
     mistry_setting,
 )
 from simulators.country.prem import is_prem, read_prem
-from simulators.country.reciprocity import largest_failure, mended
+from simulators.country.reciprocity import imbalance, largest_failure, mended
 from simulators.country.settings import setting_of, summed
 from simulators.country.square import Square, square_of
 from simulators.country.survey import MISSING_AGES, MissingAges, is_survey_contacts, read_survey
@@ -210,10 +210,11 @@ def read_country(
     assert whole is not None
     if contacts is None and orientation is None:
         fitting(table.names).oriented(whole, table.persons, source, reported_by_row=False, check=True)
+    counted_once = imbalance(whole, table.persons)
     whole, fitted = _reciprocal(whole, fitted, table, source, reciprocity, findings)
     others = {what: column for what, column in table.columns.items() if what != "persons"}
     told = tuple(dict.fromkeys(findings))
-    return Country(table.names, table.persons, whole, fitted, **others, findings=told)
+    return Country(table.names, table.persons, whole, fitted, **others, imbalance=counted_once, findings=told)
 
 
 def _settings(by_setting: Mapping[str, Path] | Sequence[Path] | None) -> dict[str, Path]:

@@ -20,9 +20,9 @@ class Rows:
         self, aliases: Aliases, grid: Grid, needed: Sequence[str], decimal: str | None, findings: list[str]
     ) -> None:
         self.grid = grid
-        self.columns = columns_of(grid, grid.rows[0], aliases, needed, findings)
-        self.where = [grid.row(at) for at, row in enumerate(grid.rows) if at and any(row)]
-        self.rows = [row for row in grid.rows[1:] if any(row)]
+        self.columns: dict[str, int] = columns_of(grid, grid.rows[0], aliases, needed, findings)
+        self.where: list[int] = [grid.row(at) for at, row in enumerate(grid.rows) if at and any(row)]
+        self.rows: list[list[str]] = [row for row in grid.rows[1:] if any(row)]
         if not self.rows:
             raise ValueError(f"{grid.source}: row {grid.row(0)}: there are no rows below the header")
         named = self.columns.get(needed[0])

@@ -13,6 +13,7 @@ from policyloop.plain_text import from_spreadsheet
 from simulators.arrays import Array
 from simulators.country.bands import band, check_dates
 from simulators.country.groups import MOST
+from simulators.country.totals import first_total
 from simulators.files.grid import Grid
 from simulators.files.numbers import decimal_mark, is_number, numbers
 
@@ -53,8 +54,11 @@ def square_of(grid: Grid, decimal: str | None = None) -> Square:
     """
     columns, rows, body, top, left = _parted(grid)
     J = len(body)
+    _refuse_totals(grid.source, "column", columns)
+    _refuse_totals(grid.source, "row", rows)
     if len(body[0]) != J:
-        raise ValueError(f"{grid.source}: is not square: {J} rows and {len(body[0])} columns of contacts")
+        shape = f"{grid.source}: is not square: {J} rows and {len(body[0])} columns of contacts"
+        raise ValueError(f"{shape}{_why_not_square(grid, columns, rows)}")
     if J > MOST:
         raise ValueError(f"{grid.source}: has {J} rows and columns; accepted: 1 to {MOST}")
     findings: list[str] = []
@@ -80,6 +84,33 @@ def square_of(grid: Grid, decimal: str | None = None) -> Square:
     return Square(
         grid.source, None if labels is None else tuple(labels), contacts[:, list(order)], tuple(findings)
     )
+
+
+def _refuse_totals(source: str, what: str, labels: list[str] | None) -> None:
+    """Refuse a row or a column of sums, which is no group."""
+    total = first_total(labels or ()) if len(labels or ()) > 2 else None
+    if total is not None:
+        raise ValueError(
+            f"{source}: its {what} {total!r} is the sum of the groups, and none itself; leave it out"
+        )
+
+
+def _why_not_square(grid: Grid, columns: list[str] | None, rows: list[str] | None) -> str:
+    """What a table that is not square may be: a label without its row or column, or decimal commas."""
+    named = [at for at, text in enumerate(grid.rows[0]) if text]
+    if named and not is_number(grid.rows[0][named[0]]) and named[-1] + 2 < grid.width:
+        return (
+            "; rows have more cells than the header: where the decimal mark is a comma, part cells by "
+            "semicolons, or write numbers with a point"
+        )
+    if columns is None or rows is None:
+        return ""
+    for one, other, what in ((columns, rows, "row"), (rows, columns, "column")):
+        known = {_key(label) for label in other}
+        missing = [label for label in one if _key(label) not in known]
+        if missing:
+            return f"; there is no {what} of {_listed(missing)}"
+    return ""
 
 
 def places(labels: Sequence[str], wanted: Sequence[str], where: str, whose: str) -> list[int]:

@@ -24,7 +24,8 @@ class Summary:
         A day, of a person of each group.
     mean_by_setting : mapping of str to float
     imbalance : float
-        The share of contacts that is counted from one side alone; 0 where they are reciprocal.
+        The share of contacts that is counted from one side alone, before they were mended; 0 where they were
+        reciprocal.
     failure : Failure
         The pair of groups that fails reciprocity by the largest factor.
     largest_eigenvalue : float
@@ -46,7 +47,9 @@ def summary(country: Country) -> Summary:
         mean_contacts=float(shares @ country.contacts.sum(axis=1)),
         contacts_of_groups=country.contacts.sum(axis=1),
         mean_by_setting={name: float(shares @ one.sum(axis=1)) for name, one in country.by_setting.items()},
-        imbalance=imbalance(country.contacts, country.persons),
+        imbalance=(
+            imbalance(country.contacts, country.persons) if country.imbalance is None else country.imbalance
+        ),
         failure=largest_failure(country.contacts, country.persons),
         largest_eigenvalue=float(np.abs(np.linalg.eigvals(country.contacts)).max()),
     )

@@ -13,7 +13,7 @@ from simulators.country.country import Country
 COLUMNS = tuple(
     one.name
     for one in fields(Country)
-    if one.name not in ("groups", "persons", "contacts", "by_setting", "findings")
+    if one.name not in ("groups", "persons", "contacts", "by_setting", "imbalance", "findings")
 )
 """What may be known of groups besides their persons."""
 

@@ -88,14 +88,14 @@ class TableFile:
     def __init__(
         self, path: str | os.PathLike[str], sheet: str | None = None, encoding: str | None = None
     ) -> None:
-        self.source = os.fspath(path)
+        self.source: str = os.fspath(path)
         data = content(path)
         if data.startswith(_OLE):
             raise ValueError(f"{self.source}: is a workbook of old Excel (.xls); save it as .xlsx or CSV")
         self._text: str | None = None
         self._cells: list[list[str]] = []
         if data.startswith(_ZIP):
-            self.how = "Excel workbook"
+            self.how: str = "Excel workbook"
             self._cells = self._of_workbook(data, sheet)
         else:
             text, known = decoded(data, self.source, encoding)

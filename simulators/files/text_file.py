@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import gzip
 import io
+import itertools
 import lzma
 import os
 import zipfile
@@ -14,10 +15,15 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from policyloop.messages import did_you_mean
+
 LONGEST_LINE = 2**20
 """Characters. A small packed file may hold a line that fills the memory."""
 
 CHUNK = 2**20
+
+MOST_BESIDE = 1000
+"""Files of a folder among which one of a similar name is looked for."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -38,6 +44,17 @@ LARGEST = 2**28
 """Bytes. A file that is read whole is no larger, unpacked."""
 
 
+def unread(path: str | os.PathLike[str], error: OSError) -> str:
+    """Why a file cannot be read, on one line; of one that is not there, which of its folder is most alike."""
+    hint, found = "", []
+    if isinstance(error, FileNotFoundError):
+        folder, name = os.path.split(os.fspath(path))
+        with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
+            found = [one.name for one in itertools.islice(entries, MOST_BESIDE) if one.is_file()]
+        hint = did_you_mean(name, sorted(found))
+    return f"{path}: {error.strerror or error}{hint}"
+
+
 def kind_of(path: str | os.PathLike[str]) -> str:
     """What a file is by its first bytes, not by its name: text (plain or packed), a workbook, or Parquet."""
     try:
@@ -51,7 +68,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     except zipfile.BadZipFile as error:
         raise ValueError(f"{path}: row 1: the zip file is cut off or damaged ({error})") from None
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror or error}") from None
+        raise ValueError(unread(path, error)) from None
     return "text"
 
 
@@ -106,7 +123,7 @@ def content(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path}: the gzip file is cut off or damaged ({error})") from None
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror or error}") from None
+        raise ValueError(unread(path, error)) from None
     if not data:
         raise ValueError(f"{path}: the file is empty")
     if len(data) > most:
@@ -160,7 +177,7 @@ def _one_line(path: str | os.PathLike[str], row: Any) -> Iterator[None]:
     except _BROKEN as error:
         raise ValueError(f"{path}: row {row()}: the packed file is cut off or damaged ({error})") from None
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror or error}") from None
+        raise ValueError(unread(path, error)) from None
 
 
 @contextlib.contextmanager
@@ -182,7 +199,10 @@ def _unpacked(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             with zipfile.ZipFile(file) as packed:
                 names = [one for one in packed.namelist() if not one.endswith("/") and "__MACOSX" not in one]
                 if len(names) != 1:
-                    held = f"{len(names)} files" if names else "no file"
+                    some = ", ".join(names[:3]) + (", .." if len(names) > 3 else "")
+                    held = (
+                        f"{len(names)} files ({some}); unpack it and read one of them" if names else "no file"
+                    )
                     raise ValueError(f"{path}: holds {held}; a zip of one table is accepted")
                 with packed.open(names[0]) as member:
                     yield member

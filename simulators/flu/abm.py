@@ -125,8 +125,8 @@ class FluABM(Environment):
 
     sense: Literal["minimize", "maximize"] = "minimize"
     objective_unit = "sick days per person"
-    info_units = {"infected": "persons"}
-    outcome_range = (0.0, np.inf)  # counted persons: no noise is added to them
+    info_units: dict[str, str] = {"infected": "persons"}
+    outcome_range: Any = (0.0, np.inf)  # counted persons: no noise is added to them
     policy_space: BoundedPolicySpace
 
     def __init__(
@@ -198,29 +198,31 @@ class FluABM(Environment):
             bounds=bounds,
         )
         ode: FluODE = the_ode(budget_weights=budget_weights)
+        self.groups: tuple[str, ...]
+        self.group_units: tuple[str, ...]
         self.groups, self.group_units = ode.groups, ode.group_units
-        self.vaccinates = ode.vaccinates
-        self.r0 = 0.0 if r0 == 0 else ode.r0
-        self.replicates = whole("replicates", replicates)
-        self.closure_cost = number("closure_cost", closure_cost, least=0)
-        self.carry_over = number("carry_over", carry_over, least=0)
+        self.vaccinates: bool = ode.vaccinates
+        self.r0: float = 0.0 if r0 == 0 else ode.r0
+        self.replicates: int = whole("replicates", replicates)
+        self.closure_cost: float = number("closure_cost", closure_cost, least=0)
+        self.carry_over: float = number("carry_over", carry_over, least=0)
         if self.carry_over > 1:
             raise ValueError(f"carry_over={carry_over!r} must be a share, 0..1")
-        self.has_memory = self.carry_over > 0
+        self.has_memory: bool = self.carry_over > 0
         self._noise_variance = (
             None
             if noise_variance is None
             else per_group("noise_variance", noise_variance, self.groups, least=0)
         )
-        self.longest_closure = number("school_closure", school_closure, least=0)
+        self.longest_closure: float = number("school_closure", school_closure, least=0)
         self.seed = seed
         town = build_town(
             persons, seed, country, asked, groups=groups, contacts=contacts, age_shares=age_shares,
             layer_weights=layer_weights, initial_infected=initial_infected,
         )  # fmt: skip
         self.population = town.population
-        self.group_persons = self.population.sizes.astype(float)
-        self.findings = (*(ode.findings if country is not None else ()), *town.findings)
+        self.group_persons: Array = self.population.sizes.astype(float)
+        self.findings: tuple[str, ...] = (*(ode.findings if country is not None else ()), *town.findings)
         own_doses = any(one is not None for one in (pack, persons_by_age, age_shares, country))
         if own_doses and self.vaccinates and budget_weights is None:
             ode = the_ode(budget_weights=self.population.sizes / self.population.persons)
@@ -360,6 +362,9 @@ class FluABM(Environment):
         if not self.vaccinates and not (bounds.lb.min() > 0 and bounds.ub.max() <= 1):
             raise ValueError("bounds of a treatment must be probabilities a day, above 0 and at most 1")
         self.packs = packs_of(pack, self.vaccinates, self.population.sizes.astype(float))
-        self.policies = TownPolicies.of(self._shares, ode.current_policy, self.packs, self.longest_closure)
+        self.policies: TownPolicies = TownPolicies.of(
+            self._shares, ode.current_policy, self.packs, self.longest_closure
+        )
+        self.current_policy: Array | None
         self.policy_space, self.current_policy = self.policies.space, self.policies.current
-        self.current_policy_label = ode.current_policy_label
+        self.current_policy_label: str = ode.current_policy_label

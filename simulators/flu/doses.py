@@ -33,7 +33,7 @@ class Packs:
     """
 
     def __init__(self, pack: Any, persons: Array) -> None:
-        self.size = whole("pack", pack)
+        self.size: int = whole("pack", pack)
         self.persons = np.asarray(persons, dtype=float)
 
     def shares(self, packs: Array) -> Array:

@@ -88,18 +88,25 @@ class Levers:
         today: Array | None = None,
         named: bool = False,
     ) -> None:
+        self.groups: tuple[str, ...]
+        self.named: bool
+        self.products: tuple[Product, ...]
         self.groups, self.products, self.named = tuple(groups), tuple(products), named
-        self.targets = _targets(targets, self.groups)
-        self.plain = targets is None and not named
+        self.targets: dict[str, list[int]] = _targets(targets, self.groups)
+        self.plain: bool = targets is None and not named
         self.group_persons = persons
         entries = [
             (p, t) for p, product in enumerate(products) for t in _allowed(product, self.targets, self.groups)
         ]
         names = list(self.targets)
-        self.labels = tuple(f"{products[p].name}: {names[t]}" if named else names[t] for p, t in entries)
+        self.labels: tuple[str, ...] = tuple(
+            f"{products[p].name}: {names[t]}" if named else names[t] for p, t in entries
+        )
         self.product = np.array([p for p, _ in entries])
         self.target = np.array([t for _, t in entries])
         J, d = len(self.groups), len(entries)
+        self.coverage: Array
+        self.immunity: Array
         self.coverage, self.immunity = np.zeros((2, J, d))
         for i, (p, t) in enumerate(entries):
             held = list(self.targets.values())[t]
@@ -107,9 +114,9 @@ class Levers:
             self.immunity[held, i] = products[p].efficacy[held]
         self.persons: Array = persons @ self.coverage
         held_at_all = [j for held in self.targets.values() for j in held]
-        self.untouched = np.zeros(J) if today is None else np.array(today)
+        self.untouched: Array = np.zeros(J) if today is None else np.array(today)
         self.untouched[held_at_all] = 0.0
-        self.untouched_immunity = self.untouched * products[0].efficacy
+        self.untouched_immunity: Array = self.untouched * products[0].efficacy
 
     def immune(self, x: Array) -> Array:
         """The immune shares (J, n) under policies (d, n), each column computed in the same order."""

@@ -161,7 +161,7 @@ class FluODE(Environment):
     """
 
     sense: Literal["minimize", "maximize"] = "minimize"
-    info_units = INFO_UNITS
+    info_units: dict[str, str] = INFO_UNITS
     policy_space: BoundedPolicySpace
 
     def __init__(
@@ -204,7 +204,7 @@ class FluODE(Environment):
         step_days: float | None = None,
     ) -> None:
         self.intervention = intervention
-        self.vaccinates = vaccinates(
+        self.vaccinates: bool = vaccinates(
             intervention,
             efficacy=efficacy,
             current=current,
@@ -225,32 +225,45 @@ class FluODE(Environment):
             efficacy=efficacy,
             initial_infected=initial_infected,
         )
+        self.population: Array
+        self.contacts: Array
+        self.groups: tuple[str, ...]
         self.groups, self.population, self.contacts = people.groups, people.persons, people.contacts
-        self.group_persons = self.population
+        self.group_persons: Array = self.population
+        self.infectivity: Array
+        self.susceptibility: Array
         self.susceptibility, self.infectivity = people.susceptibility, people.infectivity
+        self.efficacy: Array
+        self.coverage: Array | None
         self.efficacy, self.coverage = people.efficacy, people.coverage
+        self.risks: Mapping[str, Array | None]
+        self.initial_infected: Array
         self.initial_infected, self.risks = people.initial_infected, people.risks
-        self.days = number("days", days, above=0)
+        self.days: float = number("days", days, above=0)
         if infectious_period is not None and not self.vaccinates and r0 is None:
             raise ValueError(
                 f"infectious_period={infectious_period!r} needs r0 when intervention='treatment': the policy "
                 "sets the removal, and the period only says where r0 holds"
             )
         period = tables.INFECTIOUS_PERIOD if infectious_period is None else infectious_period
-        self.infectious_period = number("infectious_period", period, above=0)
-        self.objective = Objective(outcome, outcome_weights, self.risks)
-        self.hospital_stay = number("hospital_stay", hospital_stay, least=0.1)
+        self.infectious_period: float = number("infectious_period", period, above=0)
+        self.objective: Objective = Objective(outcome, outcome_weights, self.risks)
+        self.hospital_stay: float = number("hospital_stay", hospital_stay, least=0.1)
         if self.objective.beds:
             vaccinates(intervention, outcome="peak beds")
+        self.objective_unit: str
+        self.expected_range: Any
         self.objective_unit, self.expected_range = self.objective.unit, self.objective.floor
-        self.group_units = (self.objective_unit,) * len(self.groups)
+        self.group_units: tuple[str, ...] = (self.objective_unit,) * len(self.groups)
         usual = self.objective.noise_variance(
             people.noise_variance, self.infectious_period, self.hospital_stay
         )
-        self.noise_variance = per_group("noise_variance", noise_variance, self.groups, default=usual, least=0)
+        self.noise_variance: Array = per_group(
+            "noise_variance", noise_variance, self.groups, default=usual, least=0
+        )
         self.noise_variance.flags.writeable = False
 
-        self.levers = Levers(
+        self.levers: Levers = Levers(
             self.groups,
             self.population,
             products_of(products, self.groups, self.efficacy),
@@ -259,11 +272,13 @@ class FluODE(Environment):
             named=products is not None,
         )
         asked = Asked(budget, budget_weights, budget_doses, budget_cost, bounds)
-        self.policies = Policies.of(asked, self.levers, people, self.vaccinates, pack)
+        self.policies: Policies = Policies.of(asked, self.levers, people, self.vaccinates, pack)
+        self.share_space: BoundedPolicySpace
         self.share_space, self.packs = self.policies.shares, self.policies.packs
+        self.current_policy: Array | None
         self.policy_space, self.current_policy = self.policies.space, self.policies.current
         if self.current_policy is not None:
-            self.current_policy_label = people.coverage_label
+            self.current_policy_label: str = people.coverage_label
 
         hospital = self.risks["hospitalisation"] if self.objective.beds else None
         self.stages = stages_of(
@@ -278,8 +293,12 @@ class FluODE(Environment):
             partial(self._season_ode, step_days=step_days),
             published=not self.vaccinates,
         )
+        self.beta: Array
+        self.r0: float
         self.beta, self.r0, self.fit = spread.beta, spread.r0, spread.fit
         self.susceptibility, self.initial_infected = spread.susceptibility, spread.initial_infected
+        self.n_steps: int
+        self.season_ode: SeasonODE
         self.season_ode, self.n_steps = spread.season, spread.season.n_steps
         self.findings = people.findings
         if self.vaccinates:
@@ -322,9 +341,10 @@ class FluODE(Environment):
         """
         x = self.policy_space.resolve(policies)
         if not np.isfinite(x).all():
-            row = int(np.argmin(np.isfinite(x).all(axis=1)))
+            row, entry = np.argwhere(~np.isfinite(x))[0]
+            label = self.policy_space.labels[entry]
             raise ValueError(
-                f"policies: row {row} has an entry that is not a finite number: {x[row].tolist()}"
+                f"policies: row {row}: {label!r} is {x[row, entry]}, which is not a finite number"
             )
         if len(x) == 0:
             return np.empty((0, len(self.groups)))

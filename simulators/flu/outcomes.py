@@ -122,11 +122,12 @@ class Objective:
     """
 
     def __init__(self, outcome: Any, weights: Any, risks: Mapping[str, Array | None]) -> None:
-        self.risks = {name: risk for name, risk in risks.items() if risk is not None}
+        self.risks: dict[str, Array] = {name: risk for name, risk in risks.items() if risk is not None}
         choice("outcome", outcome, tuple(UNITS))
         if weights is None:
+            self.unit: str
             factor, self.unit = UNITS[outcome]
-            self.parts = {outcome: factor}
+            self.parts: dict[str, float] = {outcome: factor}
         else:
             if outcome != "sick days":
                 raise ValueError(

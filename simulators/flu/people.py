@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulators.arrays import Array
-from simulators.contract.validation import choice, nonnegative_matrix, per_group
+from simulators.contract.validation import entry, nonnegative_matrix, per_group
 from simulators.flu import tables
 from simulators.population import survey
 
@@ -154,7 +154,7 @@ def people_of(
     if isinstance(groups, str) or not isinstance(groups, Number):
         return _of_country(country_of(groups, contacts, population, orientation, reciprocity))
     _refuse_reading({"orientation": orientation, "reciprocity": reciprocity})
-    table = survey.AGES[choice("groups", groups, tuple(survey.AGES))]
+    table = entry("groups", groups, survey.AGES)
     return People(
         groups=table.groups,
         persons=per_group("population", population, table.groups, default=table.population, above=0),
@@ -274,7 +274,7 @@ def _of_country(country: Country) -> People:
 def _matrix(contacts: Any, groups: tuple[str, ...]) -> Array:
     if not isinstance(contacts, str):
         return nonnegative_matrix("contacts", contacts, groups)
-    named = survey.CONTACTS[choice("contacts", contacts, tuple(survey.CONTACTS))]
+    named = entry("contacts", contacts, survey.CONTACTS)
     if len(groups) not in named:
         accepted = ", ".join(map(str, named))
         raise ValueError(f"contacts={contacts!r} is known for groups={accepted} only, not for {len(groups)}")

@@ -93,9 +93,14 @@ class SeasonODE:
         step_days: float | None = None,
         rates: Bounds | None = None,
     ) -> None:
+        self.beta: Array
+        self.population: Array
+        self.initial_infected: Array
         self.beta, self.population, self.initial_infected = beta, population, initial_infected
+        self.infectious_period: float
+        self.days: float
         self.infectious_period, self.stages, self.days = infectious_period, stages, days
-        self.n_steps = self._number_of_steps(step_days, rates)
+        self.n_steps: int = self._number_of_steps(step_days, rates)
 
     @property
     def staged(self) -> bool:

@@ -7,7 +7,7 @@ meets on a day.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class ContactNetwork:
             raise ValueError("this network was not built from a contact matrix: nothing was asked of it")
         return self.asked.compare(self)
 
-    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
+    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph[Any]:
         """The network as a graph of persons 0..N-1, for small sizes.
 
         Parameters

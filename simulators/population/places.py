@@ -82,8 +82,14 @@ class Places:
         employed, workplaces = np.asarray(self.employed), np.asarray(self.workplaces)
         if employed.shape != (OLDEST,) or not ((employed >= 0) & (employed <= 1)).all():
             raise ValueError(f"employed must be {OLDEST} shares, 0..1, one a year of age")
-        if workplaces.ndim != 1 or not (np.isfinite(workplaces) & (workplaces >= 0)).all():
-            raise ValueError("workplaces must be finite numbers >= 0, one a size from 1 person on")
+        if workplaces.ndim != 1:
+            raise ValueError(
+                f"workplaces must be numbers, one a size from 1 person on, not {workplaces.tolist()}"
+            )
+        for i in np.flatnonzero(~(np.isfinite(workplaces) & (workplaces >= 0))):
+            raise ValueError(
+                f"workplaces of size {i + 1} is {workplaces[i]:g}; it must be a finite number >= 0"
+            )
         if not workplaces.any():
             raise ValueError("workplaces: all are 0; some must be > 0")
         whole("team_size", self.team_size)

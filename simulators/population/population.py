@@ -88,7 +88,7 @@ class Population:
     def __deepcopy__(self, memo: object) -> Population:
         return self  # nothing changes it, and it may be large: copies of an environment share its town
 
-    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph:
+    def to_networkx(self, largest: int = LARGEST_GRAPH) -> nx.Graph[Any]:
         """The graph of the network, whose nodes have `age` and `household` besides."""
         graph = self.network.to_networkx(largest)
         for person, age, household in zip(graph, self.age.tolist(), self.household.tolist(), strict=True):
@@ -231,8 +231,12 @@ def build_population(
 
 def _by_year(given: ArrayLike) -> Array:
     by_year = real_numbers("persons_by_age", given)
-    if by_year.shape != (tables.OLDEST,) or not (np.isfinite(by_year) & (by_year >= 0)).all():
-        raise ValueError(f"persons_by_age must be {tables.OLDEST} finite numbers >= 0, one a year of age")
+    if by_year.shape != (tables.OLDEST,):
+        raise ValueError(
+            f"persons_by_age must be {tables.OLDEST} numbers, one a year of age; got shape {by_year.shape}"
+        )
+    for age in np.flatnonzero(~(np.isfinite(by_year) & (by_year >= 0))):
+        raise ValueError(f"persons_by_age of age {age} is {by_year[age]:g}; it must be a finite number >= 0")
     return by_year
 
 

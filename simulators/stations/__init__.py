@@ -5,18 +5,15 @@ and why. What cannot be imported at all is a `ValueError` of one line that names
 """
 
 from simulators.stations.any_source import StationOptions, default_snapshot, read_stations
-from simulators.stations.aviation_weather import read_aviation_weather
 from simulators.stations.data_frame import from_dataframe
 from simulators.stations.delimited import read_csv
 from simulators.stations.flags import RULES, Flag
 from simulators.stations.iem_asos import read_iem_asos
 from simulators.stations.import_report import Finding, ImportReport
-from simulators.stations.meteostat import read_meteostat
 from simulators.stations.ndbc import read_ndbc
 from simulators.stations.openweathermap import read_openweathermap
 from simulators.stations.quality import Quality
 from simulators.stations.station_set import Stations
-from simulators.stations.synoptic import read_synoptic
 
 __all__ = [
     "RULES",
@@ -28,12 +25,9 @@ __all__ = [
     "Stations",
     "default_snapshot",
     "from_dataframe",
-    "read_aviation_weather",
     "read_csv",
     "read_iem_asos",
-    "read_meteostat",
     "read_ndbc",
     "read_openweathermap",
     "read_stations",
-    "read_synoptic",
 ]

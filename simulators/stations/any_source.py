@@ -17,7 +17,7 @@ import pandas as pd
 
 from simulators.contract.validation import choice
 from simulators.files.text_file import kind_of, lines
-from simulators.stations.aviation_weather import is_aviation_weather, read_aviation_weather
+from simulators.stations.aviation_weather import aviation_weather, is_aviation_weather
 from simulators.stations.columns import LAYOUTS, known_layout, quoted
 from simulators.stations.data_frame import from_dataframe, from_rows
 from simulators.stations.delimited import read_csv, read_header
@@ -25,14 +25,20 @@ from simulators.stations.flags import Flags
 from simulators.stations.gather import TableOptions, cut, report_of, sides_of
 from simulators.stations.iem_asos import is_iem_asos, read_iem_asos
 from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.json_records import first_record, flat, looks_like_json, read_records
-from simulators.stations.meteostat import is_meteostat, read_meteostat
+from simulators.stations.json_records import (
+    first_record,
+    flat,
+    looks_like_json,
+    read_answer,
+    read_records,
+)
+from simulators.stations.meteostat import is_meteostat, meteostat
 from simulators.stations.ndbc import is_ndbc, read_ndbc
 from simulators.stations.openweathermap import is_openweathermap, read_openweathermap
 from simulators.stations.quality import check_stations, quality_of
 from simulators.stations.sheets import read_parquet, read_workbook
 from simulators.stations.station_set import Stations
-from simulators.stations.synoptic import is_synoptic, read_synoptic
+from simulators.stations.synoptic import is_synoptic, synoptic
 
 FORMATS = (
     *("csv", "json", "workbook", "parquet", "openweathermap", "iem", "ndbc"),
@@ -44,11 +50,7 @@ SNAPSHOT = "noaa_metar_conus_20071014T1450Z.csv"
 Source = str | os.PathLike[str] | Stations | pd.DataFrame | None
 Found = tuple[Stations, ImportReport]
 
-_ANSWERS = {
-    "aviation-weather": read_aviation_weather,
-    "synoptic": read_synoptic,
-    "meteostat": read_meteostat,
-}
+_ANSWERS = {"aviation-weather": aviation_weather, "synoptic": synoptic, "meteostat": meteostat}
 """Formats that are answers of a service, whose units and times are known."""
 
 _SYSTEMATIC = ("openweathermap", "iem", "ndbc", *_ANSWERS)
@@ -178,7 +180,7 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
         _refuse(f"{source} ({form})", options, "encoding")
     if form in _ANSWERS:
         _refuse(f"{source} ({form})", options, "units", "time_zone")
-        return _ANSWERS[form](name, **options)
+        return read_answer(_ANSWERS[form], name, **options)
     if form == "openweathermap":
         return read_openweathermap(name, **options)
     if form == "iem":
@@ -186,19 +188,17 @@ def _read_file(name: str, path: str, stamp: Any, given: _Given) -> Found:
     if form == "ndbc":
         return read_ndbc(name, **options)
     if form == "csv":
-        header = read_header(name, encoding=options.get("encoding"))
-        found = read_csv(name, *_layout(options, header, f"{source}: row 1"), **options)
+        columns = read_header(name, encoding=options.get("encoding"))
+        found = read_csv(name, *_layout(options, columns, f"{source}: row 1"), **options)
         return found[0], replace(found[1], source=source)
     if form == "json":
         records, rows, broken, _ = read_records(name, options.pop("encoding", None))
         frame = flat(records)
         layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
         return from_rows(frame, rows, *layout, source=source, broken=broken, **options)
-    read = read_workbook if form == "workbook" else read_parquet
-    frame = read(name)
-    first = 2 if form == "workbook" else 1
-    rows = np.arange(first, first + len(frame))
-    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row 1")
+    frame, named = read_workbook(name) if form == "workbook" else (read_parquet(name), 0)
+    rows = np.arange(named + 1, named + 1 + len(frame))
+    layout = _layout(options, list(map(str, frame.columns)), f"{source}: row {max(named, 1)}")
     return from_rows(frame, rows, *layout, source=source, **options)
 
 
@@ -255,10 +255,9 @@ def _checked(stations: Stations, given: Mapping[str, Any]) -> Found:
     journal, settings = Journal(np.arange(1, len(stations) + 1)), quality_of(given.get("quality"))
     if "box" in given:
         cut(stations.lon, stations.lat, sides_of(given["box"]), journal, "stations")
-    flags = Flags(len(stations))
+    flags = Flags(len(stations), {})
     if settings is not None:
-        alive = journal.alive.copy()
-        check_stations(settings, flags, alive, stations.lon, stations.lat, stations.readings, {})
+        check_stations(settings, flags, journal, stations.lon, stations.lat, stations.readings)
     every = {name: getattr(stations, name) for name in stations.__dataclass_fields__}
     found, report = report_of("stations", every, flags, settings, journal)
     return (stations if len(found) == len(stations) else found), report

@@ -9,52 +9,26 @@ in ISO 8601 and the place as `coordinates`. Reports are a work of the US governm
 from __future__ import annotations
 
 import os
-from typing import Any, Unpack
+from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from simulators.stations.columns import drop_elsewhere
-from simulators.stations.gather import Which, gather
-from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.json_records import read_records, scalar
-from simulators.stations.station_set import Stations
+from simulators.stations.json_records import Answer, first_of, read_records, scalar
 
 UNITS = {"temperature": "degC", "dew_point": "degC", "wind": "kt", "elevation": "m"}
 
 
 def is_aviation_weather(records: list[Any]) -> bool:
-    """Whether the first record that says anything is a METAR report of the Aviation Weather Center."""
-    first: dict[str, Any] = next((record for record in records if record), {})
+    """Whether the records of a JSON file are METAR reports of the Aviation Weather Center."""
+    first = first_of(records)
     properties = first.get("properties")
     return "icaoId" in first or (isinstance(properties, dict) and {"id", "site", "wspd"} <= set(properties))
 
 
-def read_aviation_weather(
-    path: str | os.PathLike[str],
-    *,
-    country: str | None = None,
-    encoding: str | None = None,
-    **which: Unpack[Which],
-) -> tuple[Stations, ImportReport]:
-    """Read stations from a saved answer, plain or packed.
-
-    Parameters
-    ----------
-    path : path
-    country : str, optional
-        The last part of a station's name, two letters; others are dropped.
-    encoding, **which
-        As for `simulators.stations.read_csv`; so are the results and the errors.
-    """
+def aviation_weather(path: str | os.PathLike[str], encoding: str | None = None) -> Answer:
+    """The reports of a saved answer; their country is the last part of the station's name."""
     records, rows, broken, _ = read_records(path, encoding)
-    cells = pd.DataFrame([_cells(record) for record in records], dtype=object)
-    journal, source = Journal(rows), os.fspath(path)
-    journal.note("dropped", np.array(broken), "no JSON object")
-    drop_elsewhere(cells, country, journal, source)
-    unix = not any(isinstance(time, str) and "T" in time for time in cells["time"])
-    units = UNITS | ({"time": "unix"} if unix else {})
-    return gather(cells.drop(columns="country"), journal, source=source, units=units, **which)
+    reports = [_cells(record) for record in records]
+    unix = not any(isinstance(one["time"], str) and "T" in one["time"] for one in reports)
+    return Answer(reports, rows, broken, UNITS | ({"time": "unix"} if unix else {}))
 
 
 def _cells(record: dict[str, Any]) -> dict[str, Any]:

@@ -21,8 +21,6 @@ from simulators.stations.units import UNITS, convert
 TOLERANCE = {"temperature": 1.0, "humidity": 5.0, "wind": 0.35}
 """The least deviation: K, percent, and of the wind the root of m/s."""
 
-UNIT = {"temperature": "K", "humidity": "%", "wind": "m/s"}
-
 MOST_PASSES = 30
 
 
@@ -32,23 +30,23 @@ def check_buddies(
     lon: Array,
     lat: Array,
     readings: Array,
-    units: Mapping[str, str],
     most: float,
     neighbours: int,
 ) -> None:
     """Flag the stations `at` whose readings (n, 3) differ by more than `most` deviations."""
     around = Neighbourhoods(lon[at], lat[at], neighbours)
-    for j, quantity in enumerate(UNIT):
+    for j, quantity in enumerate(TOLERANCE):
         values = readings[at, j]
         seen = np.sqrt(values) if quantity == "wind" else values
         wrong, mean, deviation = differing_stations(around, seen, TOLERANCE[quantity], most)
         expected = np.maximum(mean, 0.0) ** 2 if quantity == "wind" else mean
         for i in np.flatnonzero(wrong & ~flags.flagged[at]).tolist():
             away = abs(seen[i] - mean[i]) / deviation[i]
-            fault = _likely_fault(quantity, values[i], mean[i], deviation[i], units)
+            fault = _likely_fault(quantity, values[i], mean[i], deviation[i], flags.units)
             why = (
-                f"{quantity} {values[i]:.1f} {UNIT[quantity]} where its neighbours say {expected[i]:.1f} "
-                f"({away:.1f} standard deviations)" + (f"; {fault}" if fault else "")
+                f"{quantity} {flags.said(quantity, values[i])} where its neighbours say "
+                f"{flags.said(quantity, expected[i])} ({away:.1f} standard deviations)"
+                + (f"; {fault}" if fault else "")
             )
             rule = "unit" if "looks like" in fault else "buddy"
             flags.one(int(at[i]), rule, quantity, why, values[i], expected[i])

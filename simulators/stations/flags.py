@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulators.arrays import Array, Mask
+from simulators.stations.units import said
 
 Done = Literal["left out", "kept"]
 
@@ -43,7 +45,7 @@ class Flag:
     expected : float or None
         What its neighbours say, where they were asked.
     why : str
-        In words, with the numbers.
+        In words, with the numbers in the units of the source.
     done : {"left out", "kept"}
         Left out: no candidate, and no kernel is learned from it; it stays in `ImportReport.left_out`, and on
         the map.
@@ -65,23 +67,46 @@ class Flag:
 class Flags:
     """Collects flags of n rows, one a row: the first rule that finds something.
 
+    Parameters
+    ----------
+    n : int
+    units : mapping of quantity to unit
+        Those of the source, in which words give numbers.
+
     Attributes
     ----------
     flagged : (n,) array of bool
     found : dict of row index to (rule, quantity, value, expected, why)
     """
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, units: Mapping[str, str]) -> None:
+        self.units = units
         self.flagged: Mask = np.zeros(n, dtype=bool)
         self.found: dict[int, tuple[str, str, float | None, float | None, str]] = {}
 
     def add(
-        self, rule: str, which: Mask, quantity: str, why: str, values: Array, expected: Array | None = None
+        self,
+        rule: str,
+        which: Mask,
+        quantity: str,
+        why: str,
+        values: Array,
+        expected: Array | None = None,
+        **others: Array,
     ) -> None:
-        """Flag the rows `which` (n,) that bear no flag yet; `why` may name {value} and {expected}."""
+        """Flag the rows `which` (n,) that bear no flag yet.
+
+        `why` may name {value} and {expected}, readings of the quantity, and `others`, readings or numbers.
+        """
         for i in np.flatnonzero(which & ~self.flagged).tolist():
             likely = np.nan if expected is None else expected[i]
-            self.one(i, rule, quantity, why.format(value=values[i], expected=likely), values[i], likely)
+            words = {name: self.said(name, array[i]) for name, array in others.items()}
+            words |= {"value": self.said(quantity, values[i]), "expected": self.said(quantity, likely)}
+            self.one(i, rule, quantity, why.format(**words), values[i], likely)
+
+    def said(self, quantity: str, value: float) -> str:
+        """A reading in canonical units as the source would write it, such as "22.5 degC"; else a number."""
+        return said(value, quantity, self.units)
 
     def one(self, i: int, rule: str, quantity: str, why: str, value: float, expected: float) -> None:
         """Flag one row; nan for a value that there is not."""

@@ -88,11 +88,11 @@ def gather(
     lon = _longitudes(cells, journal)
     lat = readable(cells, "lat", journal)
     _hint_at_swapped(lon, lat, journal)
-    drop_impossible("lat", lat, journal)
+    drop_impossible(cells, "lat", lat, journal)
     temperature = reading(cells, "temperature", units, journal)
-    drop_impossible("temperature", temperature, journal)
+    drop_impossible(cells, "temperature", temperature, journal, units)
     wind = reading(cells, "wind", units, journal)
-    drop_impossible("wind", wind, journal)
+    drop_impossible(cells, "wind", wind, journal, units)
     humidity, by_dew_point = humidity_of(cells, units, temperature, journal)
     if sides is not None:
         cut(lon, lat, sides, journal, source)
@@ -102,7 +102,7 @@ def gather(
     readings[~journal.alive] = np.nan
     time = times_of(cells, units, time_zone, journal, source)
     ids = one_spelling(ids, place, journal)
-    flags = Flags(len(cells))
+    flags = Flags(len(cells), units)
     try:
         moment = drop_stale(time, moment, hours, journal)
     except ValueError as error:
@@ -118,7 +118,7 @@ def gather(
     for text in remarks(lon[journal.alive], lat[journal.alive], ids[journal.alive].tolist()):
         journal.remark(text)
     if settings is not None:
-        check_stations(settings, flags, journal.alive.copy(), lon, lat, readings, units)
+        check_stations(settings, flags, journal, lon, lat, readings)
     names = stripped(cells["name"]) if "name" in cells else pd.Series("", index=cells.index)
     every: dict[str, Any] = {
         "ids": ids.to_numpy(dtype=np.str_),
@@ -193,14 +193,14 @@ def _check_rows(
         journal.note("dropped", jumps, why)
     if settings.contradiction:
         differ = contradicting(readings[:, 1], by_dew_point, journal.alive, settings.contradiction, journal)
-        why = "humidity {value:.0f} % where temperature and dew point make {expected:.0f} %"
+        why = "humidity {value} where temperature and dew point make {expected}"
         flags.add("contradiction", differ, "humidity", why, readings[:, 1], by_dew_point)
         twice = contradicting_repeats(ids, time, readings, journal.alive)
-        why = "temperature {value:.1f} K in one of several rows of the same time, which differ"
+        why = "temperature {value} in one of several rows of the same time, which differ"
         flags.add("contradiction", twice, "temperature", why, readings[:, 0])
     if settings.stuck:
         still = stuck(ids, time, readings[:, 0], journal.alive, settings.stuck)
-        why = f"temperature has been {{value:.1f}} K for {settings.stuck:g} hours or more"
+        why = f"temperature has been {{value}} for {settings.stuck:g} hours or more"
         flags.add("stuck", still, "temperature", why, readings[:, 0])
 
 
@@ -209,7 +209,7 @@ def _longitudes(cells: pd.DataFrame, journal: Journal) -> Array:
     from_zero = (lon > 180.0) & (lon <= 360.0)
     journal.note("changed", from_zero, "longitude counted from 0 to 360, now from -180 to 180")
     lon = np.where(from_zero, lon - 360.0, lon)
-    drop_impossible("lon", lon, journal)
+    drop_impossible(cells, "lon", lon, journal)
     return lon
 
 

@@ -34,6 +34,7 @@ def humidity_of(
         The humidity that the dew point means where a column gives another; nan where there are not both.
     """
     both = np.full(len(cells), np.nan)
+    sources = [name for name in ("humidity", "dew_point") if name in cells]
     if "dew_point" not in cells:
         humidity = reading(cells, "humidity", units, journal)
     else:
@@ -47,7 +48,6 @@ def humidity_of(
             humidity = np.full(len(cells), np.nan)
         without = np.isnan(humidity)
         nothing = without & np.isnan(dew_point)
-        sources = [name for name in ("humidity", "dew_point") if name in cells]
         label = " and ".join(sources).replace("_", " ") + (" are" if len(sources) > 1 else " is")
         shown = examples(cells[sources], nothing & journal.alive)
         journal.note("dropped", nothing, f"{label} missing or not a number ({shown})")
@@ -68,7 +68,9 @@ def humidity_of(
         t, d = temperature[usable], dew_point[usable]
         humidity[usable] = relative_humidity(t, np.minimum(d, t))
     impossible = ~((humidity >= 0.0) & (humidity <= MOST_HUMIDITY))
-    journal.note("dropped", impossible, f"humidity is impossible: not within 0..{MOST_HUMIDITY:g} percent")
+    shown = examples(cells[sources[:1]], impossible & journal.alive)
+    why = f"humidity is impossible: not within 0..{MOST_HUMIDITY:g} percent ({shown})"
+    journal.note("dropped", impossible, why)
     journal.note("clipped", humidity > 100.0, f"humidity above 100 % (up to {MOST_HUMIDITY:g}): set to 100")
     return np.minimum(humidity, 100.0), both
 

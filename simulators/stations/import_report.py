@@ -140,7 +140,7 @@ class Journal:
 
     def __init__(self, rows: NDArray[np.int64]) -> None:
         self.rows = rows
-        self.alive = np.ones(len(rows), dtype=bool)
+        self.alive: Mask = np.ones(len(rows), dtype=bool)
         self.findings: list[Finding] = []
 
     def note(self, action: Action, which: Mask, reason: str) -> None:

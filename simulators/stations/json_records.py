@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -15,12 +17,77 @@ from numpy.typing import NDArray
 
 from simulators.arrays import Mask
 from simulators.files.text_file import beginning, lines
+from simulators.stations.columns import drop_elsewhere
+from simulators.stations.gather import Which, gather
+from simulators.stations.import_report import ImportReport, Journal
+from simulators.stations.station_set import Stations
 
 JSON_LINE = 2**26
 """Characters of a line of JSON: an answer of a service is one, and 5,000 stations are some million."""
 
 DEEPEST = 5
 """Levels of entries that become columns."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a saved answer of a service says, a row a reading.
+
+    Attributes
+    ----------
+    readings : list of dict
+        By quantity (`columns.QUANTITIES`, with `country`); {} of a row that is none.
+    rows : (n,) sequence of int
+        Lines of the file, or numbers in its list.
+    broken : (n,) sequence of bool
+        Rows that are no part of such an answer.
+    units : mapping of quantity to unit
+        Those that the service declares, or always has.
+    """
+
+    readings: list[dict[str, Any]]
+    rows: Any
+    broken: Any
+    units: Mapping[str, str]
+
+
+Understood = Callable[[str | os.PathLike[str], str | None], Answer]
+"""Makes an `Answer` of a path and an encoding, or a ValueError of one line."""
+
+
+def read_answer(
+    understood: Understood,
+    path: str | os.PathLike[str],
+    *,
+    country: str | None = None,
+    encoding: str | None = None,
+    **which: Unpack[Which],
+) -> tuple[Stations, ImportReport]:
+    """The stations of a saved answer, plain or packed.
+
+    Parameters
+    ----------
+    understood : callable
+        What is read of the file.
+    country : str, optional
+        As the service writes it, usually two letters; others are dropped.
+    encoding, **which
+        As for `simulators.stations.read_csv`; so are the results and the errors.
+    """
+    answer, source = understood(path, encoding), os.fspath(path)
+    if all(answer.broken):
+        raise ValueError(f"{source}: row {next(iter(answer.rows), 1)}: there are no readings in it")
+    names = list(dict.fromkeys(name for reading in answer.readings for name in reading))
+    cells = pd.DataFrame(answer.readings, columns=names, dtype=object)
+    journal = Journal(np.asarray(answer.rows, dtype=np.int64))
+    journal.note("dropped", np.asarray(answer.broken, dtype=bool), "no part of an answer")
+    drop_elsewhere(cells, country, journal, source)
+    return gather(cells.drop(columns="country"), journal, source=source, units=answer.units, **which)
+
+
+def first_of(records: list[Any]) -> dict[str, Any]:
+    """The first record that says anything, {} where none does."""
+    return next((record for record in records if record), {})
 
 
 def looks_like_json(path: str | os.PathLike[str], encoding: str | None = None) -> bool:
@@ -46,7 +113,7 @@ def read_records(
     """
     text = list(lines(path, encoding, JSON_LINE))
     first = next((line for line in text if line.strip()), "").lstrip()
-    whole = _parsed("".join(text)) if first.startswith("[") or _parsed(first) is None else None
+    whole = parsed("".join(text)) if first.startswith("[") or parsed(first) is None else None
     around: Any = {}
     if isinstance(whole, dict):
         lists = [value for value in whole.values() if isinstance(value, list) and value]
@@ -59,7 +126,7 @@ def read_records(
         found, rows = whole, np.arange(1, len(whole) + 1)
     else:
         numbered = [(row, line) for row, line in enumerate(text, 1) if line.strip()]
-        found = [_parsed(line) for _, line in numbered]
+        found = [parsed(line) for _, line in numbered]
         rows = np.array([row for row, _ in numbered], dtype=np.int64)
         if len(found) == 1 and isinstance(found[0], dict):
             lists = [v for v in found[0].values() if isinstance(v, list) and v and isinstance(v[0], dict)]
@@ -90,10 +157,11 @@ def scalar(record: Any, *path: str) -> Any:
 
 def first_record(path: str | os.PathLike[str], encoding: str | None = None) -> Any:
     """The first line of a file as JSON; None where it is none by itself."""
-    return _parsed(next((line for line in lines(path, encoding, JSON_LINE) if line.strip()), ""))
+    return parsed(next((line for line in lines(path, encoding, JSON_LINE) if line.strip()), ""))
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """A text as JSON; None where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # the latter of thousands of lists in one another

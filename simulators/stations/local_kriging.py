@@ -49,9 +49,9 @@ class Neighbourhoods:
     """
 
     def __init__(self, lon: Array, lat: Array, asked: int) -> None:
-        self.points = points_on_sphere(lon, lat)
+        self.points: Array = points_on_sphere(lon, lat)
         n = len(self.points)
-        self.asked = min(asked, n - 1)
+        self.asked: int = min(asked, n - 1)
         known = min(2 * self.asked + 1, n)  # some of them may turn out to be wrong
         distance, near = cKDTree(self.points).query(self.points, known)
         # A station at the place of another need not be the first of its own list.

@@ -10,19 +10,11 @@ terms, and name it as the source.
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any, Unpack
-
-import numpy as np
-import pandas as pd
+from typing import Any
 
 from simulators.files.text_file import lines
-from simulators.stations.columns import drop_elsewhere
-from simulators.stations.gather import Which, gather
-from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.json_records import JSON_LINE, scalar
-from simulators.stations.station_set import Stations
+from simulators.stations.json_records import JSON_LINE, Answer, parsed, scalar
 
 READINGS = {"temperature": "temp", "dew_point": "dwpt", "humidity": "rhum", "wind": "wspd"}
 UNITS = {
@@ -39,29 +31,8 @@ def is_meteostat(first: Any) -> bool:
     return isinstance(first, dict) and "meta" in first and "data" in first
 
 
-def read_meteostat(
-    path: str | os.PathLike[str],
-    *,
-    country: str | None = None,
-    encoding: str | None = None,
-    **which: Unpack[Which],
-) -> tuple[Stations, ImportReport]:
-    """Read stations from a file of saved answers, plain or packed.
-
-    Parameters
-    ----------
-    path : path
-    country : str, optional
-        Two letters; others are dropped.
-    encoding, **which
-        As for `simulators.stations.read_csv`; so are the results and the errors.
-
-    Raises
-    ------
-    ValueError
-        As there, and where readings come before the description of their station.
-    """
-    source = os.fspath(path)
+def meteostat(path: str | os.PathLike[str], encoding: str | None = None) -> Answer:
+    """The readings of a file of saved answers; ValueError where their station comes after."""
     found: list[dict[str, Any]] = []
     rows: list[int] = []
     lost: list[bool] = []
@@ -69,41 +40,23 @@ def read_meteostat(
     for row, line in enumerate(lines(path, encoding, JSON_LINE), start=1):
         if not line.strip():
             continue
-        data = _data(line)
+        answer = parsed(line)
+        data = answer.get("data") if isinstance(answer, dict) else None
         if isinstance(data, dict):
             station = _described(data)
-        elif isinstance(data, list):
-            if station is None:
-                raise ValueError(
-                    f"{source}: row {row}: readings of no station; its stations/meta must come before"
-                )
-            for one in data:
-                reading = one if isinstance(one, dict) else {}
-                values = {quantity: scalar(reading, name) for quantity, name in READINGS.items()}
-                found.append(station | {"time": scalar(reading, "time")} | values)
-                rows.append(row)
-                lost.append(False)
-        else:
-            found.append({})
-            rows.append(row)
-            lost.append(True)
-    if not any(not bad for bad in lost):
-        raise ValueError(f"{source}: row 1: there are no readings (stations/hourly)")
-    columns = ["id", "name", "country", "lon", "lat", "elevation", "time", *READINGS]
-    cells = pd.DataFrame(found, columns=columns, dtype=object)
-    journal = Journal(np.array(rows, dtype=np.int64))
-    journal.note("dropped", np.array(lost), "line is no answer of Meteostat")
-    drop_elsewhere(cells, country, journal, source)
-    return gather(cells.drop(columns="country"), journal, source=source, units=UNITS, **which)
+            continue
+        if isinstance(data, list) and station is None:
+            raise ValueError(f"{path}: row {row}: readings of no station; its stations/meta must come before")
+        readings = [_reading(one, station or {}) for one in data] if isinstance(data, list) else [{}]
+        found += readings
+        rows += [row] * len(readings)
+        lost += [not isinstance(data, list)] * len(readings)
+    return Answer(found, rows, lost, UNITS)
 
 
-def _data(line: str) -> Any:
-    """What an answer holds; None where a line is none."""
-    try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return answer.get("data") if isinstance(answer, dict) else None
+def _reading(one: Any, station: dict[str, Any]) -> dict[str, Any]:
+    values = {quantity: scalar(one, name) for quantity, name in READINGS.items()}
+    return station | {"time": scalar(one, "time")} | values
 
 
 def _described(data: dict[str, Any]) -> dict[str, Any]:

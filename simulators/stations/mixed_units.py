@@ -30,10 +30,9 @@ TOLERANCE = 1.5
 """K. No mixture of units lets stations differ from the median of their neighbours by less on average."""
 
 
-def check_mixed_units(
-    flags: Flags, at: Rows, lon: Array, lat: Array, temperature: Array, declared: str
-) -> None:
+def check_mixed_units(flags: Flags, at: Rows, lon: Array, lat: Array, temperature: Array) -> None:
     """Flag the stations `at` whose temperature, K, is in another unit than the column's."""
+    declared = flags.units.get("temperature", "K")
     if len(at) < 2 * NEIGHBOURS:
         return
     _, near = cKDTree(points_on_sphere(lon[at], lat[at])).query(
@@ -59,7 +58,7 @@ def check_mixed_units(
         likely = np.full(len(flags.flagged), np.nan)
         likely[at] = expected
         share = f"{100.0 * labels.mean():.0f} % of the stations"
-        why = f"temperature {{value:.1f}} K is written in {unit}, as that of {share}, not in {declared}"
+        why = f"temperature {{value}} is written in {unit}, as that of {share}, not in {declared}"
         flags.add("unit", wrong, "temperature", why, temperature, likely)
 
 

@@ -21,7 +21,7 @@ from simulators.stations.cells import numbers
 from simulators.stations.columns import drop_elsewhere
 from simulators.stations.gather import Which, gather
 from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.json_records import read_records, scalar
+from simulators.stations.json_records import first_of, read_records, scalar
 from simulators.stations.station_set import Stations
 
 System = Literal["standard", "metric", "imperial"]
@@ -46,8 +46,8 @@ _FIELDS = {
 
 
 def is_openweathermap(records: list[Any]) -> bool:
-    """Whether the first record of a JSON file that says anything is one of OpenWeatherMap's."""
-    first: dict[str, Any] = next((record for record in records if record), {})
+    """Whether the records of a JSON file are of OpenWeatherMap."""
+    first = first_of(records)
     return "main" in first and ("coord" in first or "city" in first)
 
 

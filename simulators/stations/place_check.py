@@ -28,24 +28,30 @@ TURNS: dict[str, Callable[[Array, Array], tuple[Array, Array]]] = {
 """Ways in which a place may have gone wrong, by what mends it."""
 
 
-def check_places(flags: Flags, rows: Mask, lon: Array, lat: Array) -> None:
+def check_places(flags: Flags, rows: Mask, lon: Array, lat: Array) -> Mask:
     """Flag the rows at 0/0, and those outside the region of the others that a turn would bring there.
 
     The region reaches, in longitude and latitude, from the 15th to the 85th percentile and as far again on
     either side: less than a seventh of the stations may lie wrong.
+
+    Returns
+    -------
+    (n,) array of bool
+        Rows outside that region which no turn brings there: islands, or places with a fault of their own.
     """
+    apart = np.zeros(len(lon), dtype=bool)
     nowhere = np.full(len(lon), np.nan)
     zero = rows & (lon == 0.0) & (lat == 0.0)
     flags.add("place", zero, "place", "longitude and latitude are both 0", nowhere)
     at = np.flatnonzero(rows & ~flags.flagged)
     if len(at) < FEWEST:
-        return
+        return apart
     middle = _middle(lon[at])
     inside = _region(_turned(lon[at], middle), lat[at])
     away = at[~inside(_turned(lon[at], middle), lat[at])]
     home = np.setdiff1d(at, away)
     if not len(away) or len(home) < FEWEST:
-        return
+        return apart
     tree = cKDTree(points_on_sphere(lon[home], lat[home]))
     usual = np.median(tree.query(points_on_sphere(lon[home], lat[home]), 4)[0][:, 3])
     for words, turn in TURNS.items():
@@ -56,6 +62,8 @@ def check_places(flags: Flags, rows: Mask, lon: Array, lat: Array) -> None:
         wrong[away[possible & (gap <= max(3.0 * usual, 100.0))]] = True
         why = f"lies far from the others, and among them if {words}"
         flags.add("place", wrong, "place", why, nowhere)
+    apart[away] = ~flags.flagged[away]
+    return apart
 
 
 def _middle(lon: Array) -> float:

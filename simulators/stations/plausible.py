@@ -31,21 +31,22 @@ def check_plausible(flags: Flags, rows: Mask, readings: Array) -> None:
     """Flag the rows whose readings (n, 3), K, percent and m/s, are beyond those records."""
     temperature, humidity, wind = readings.T
     hot = rows & (temperature > HOTTEST)
-    why = f"temperature {{value:.1f}} K is above the record of {HOTTEST:g} K"
+    why = f"temperature {{value}} is above the record of {flags.said('temperature', HOTTEST)}"
     flags.add("limits", hot, "temperature", why, temperature)
     strong = rows & (wind > STRONGEST_WIND)
-    why = f"wind {{value:.1f}} m/s is above {STRONGEST_WIND:g} m/s, more than any storm sustains"
+    why = f"wind {{value}} is above {flags.said('wind', STRONGEST_WIND)}, more than any storm sustains"
     flags.add("limits", strong, "wind", why, wind)
     with np.errstate(invalid="ignore", divide="ignore"):
         dew_point = dew_point_of(temperature, humidity)
         damp = rows & (dew_point > DAMPEST)
-    why = f"temperature and humidity make a dew point of {{value:.1f}} K, above the record of {DAMPEST:g} K"
-    flags.add("joint", damp, "humidity", why, dew_point)
+    record = flags.said("temperature", DAMPEST)  # a dew point is a temperature
+    why = f"with humidity {{value}} the dew point is {{temperature}}, above the record of {record}"
+    flags.add("joint", damp, "humidity", why, humidity, temperature=dew_point)
     with np.errstate(invalid="ignore"):
         felt = _wind_chill(temperature - 273.15, 3.6 * wind)
         cold = rows & (felt < COLDEST_FELT)
-    why = f"temperature and wind make a wind chill of {{value:.0f}} degC, below {COLDEST_FELT:g} degC"
-    flags.add("joint", cold, "temperature", why, felt)
+    why = f"temperature {{value}} and wind make a wind chill of {{felt}} degC, below {COLDEST_FELT:g} degC"
+    flags.add("joint", cold, "temperature", why, temperature, felt=felt)
 
 
 def _wind_chill(t: Array, v: Array) -> Array:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from policyloop.messages import unknown_name
-from simulators.arrays import Array, Mask
+from simulators.arrays import Array
 from simulators.contract.validation import number, whole
 from simulators.stations.buddy_check import check_buddies
 from simulators.stations.flags import Flags
+from simulators.stations.import_report import Journal
 from simulators.stations.mixed_units import check_mixed_units
 from simulators.stations.place_check import check_places
 from simulators.stations.plausible import check_plausible
@@ -90,31 +91,30 @@ def quality_of(option: QualityOption) -> Quality | None:
 def check_stations(
     quality: Quality,
     flags: Flags,
-    rows: Mask,
+    journal: Journal,
     lon: Array,
     lat: Array,
     readings: Array,
-    units: Mapping[str, str],
 ) -> None:
-    """Flag the stations among some rows, one reading each, that cannot be relied on.
+    """Flag the stations, one reading each, that cannot be relied on, and note what is odd about their places.
 
     Parameters
     ----------
-    rows : (n,) array of bool
-        The rows that are stations.
+    journal : Journal
+        Its rows that are still there are the stations.
     lon, lat : (n,) array
         Degrees.
     readings : (n, 3) array
         K, percent, m/s.
-    units : mapping
-        The declared units of the columns, to tell what another unit would be.
     """
+    rows = journal.alive.copy()
     check_plausible(flags, rows, readings)
     if quality.places:
-        check_places(flags, rows, lon, lat)
+        apart = check_places(flags, rows, lon, lat)
+        journal.note("noted", apart, "lies far outside the region of most stations: is its place right?")
     if quality.buddy:
         at = np.flatnonzero(rows & ~flags.flagged)
         if len(at) > 6:
-            check_mixed_units(flags, at, lon, lat, readings[:, 0], units.get("temperature", "K"))
+            check_mixed_units(flags, at, lon, lat, readings[:, 0])
             at = np.flatnonzero(rows & ~flags.flagged)
-            check_buddies(flags, at, lon, lat, readings, units, quality.buddy, quality.neighbours)
+            check_buddies(flags, at, lon, lat, readings, quality.buddy, quality.neighbours)

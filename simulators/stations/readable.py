@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from simulators.arrays import Array
 from simulators.stations.cells import decimal_commas, examples, missing_codes, numbers, stripped
 from simulators.stations.import_report import Journal
 from simulators.stations.station_set import LIMITS
-from simulators.stations.unit_check import suspicion
+from simulators.stations.unit_check import other_units, suspicion
 from simulators.stations.units import convert
 
 
@@ -66,9 +67,19 @@ def converted(values: Array, quantity: str, unit: str, journal: Journal) -> Arra
     return convert(values, quantity, unit)
 
 
-def drop_impossible(quantity: str, values: Array, journal: Journal) -> None:
-    """Drop the rows whose value no place or sensor can have."""
+def drop_impossible(
+    cells: pd.DataFrame,
+    quantity: str,
+    values: Array,
+    journal: Journal,
+    units: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Drop the rows whose value no place or sensor can have; say where another unit would explain it."""
     low, high = LIMITS[quantity]
     unit = {"lat": "degrees", "lon": "degrees", "temperature": "K", "wind": "m/s"}[quantity]
     outside = ~((values >= low) & (values <= high))
-    journal.note("dropped", outside, f"{quantity} is impossible: not within {low:g}..{high:g} {unit}")
+    shown = examples(cells[[quantity]], outside & journal.alive)
+    others = other_units(quantity, values[outside & journal.alive], units.get(quantity, unit))
+    hint = f"; they may be {others}" if others else ""
+    why = f"{quantity} is impossible: not within {low:g}..{high:g} {unit} ({shown}){hint}"
+    journal.note("dropped", outside, why)

@@ -7,14 +7,29 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 
-def read_workbook(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """The first sheet of a workbook, the first row of which names the columns."""
+def read_workbook(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, int]:
+    """The first sheet of a workbook, and the row from 1 that names its columns.
+
+    It is the first with cells in more than half of the columns; titles and notes above it are left out.
+    """
     if find_spec("openpyxl") is None:
         raise ValueError(f"{path}: a workbook needs openpyxl (pip install openpyxl); or save it as CSV")
-    return _read(path, "workbook", lambda: pd.read_excel(path, dtype=object, engine="openpyxl"))
+    header = 0
+
+    def read() -> pd.DataFrame:
+        nonlocal header
+        cells = pd.read_excel(path, dtype=object, engine="openpyxl", header=None)
+        filled = cells.notna().sum(axis=1).to_numpy()
+        header = int(np.argmax(filled > len(cells.columns) / 2)) if len(cells) else 0
+        rows = cells.iloc[header + 1 :].reset_index(drop=True)
+        rows.columns = pd.Index(cells.iloc[header].astype("string").fillna("") if len(cells) else [])
+        return rows
+
+    return _read(path, "workbook", read), header + 1
 
 
 def read_parquet(path: str | os.PathLike[str]) -> pd.DataFrame:

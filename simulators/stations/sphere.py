@@ -25,7 +25,7 @@ def points_on_sphere(lon: ArrayLike, lat: ArrayLike) -> Array:
     """
     lon, lat = np.broadcast_arrays(np.asarray(lon, dtype=float), np.asarray(lat, dtype=float))
     if not np.isfinite(lon).all():
-        raise ValueError("longitudes must be finite numbers of degrees")
+        raise ValueError(f"longitude {lon[~np.isfinite(lon)].flat[0]:g} must be a finite number of degrees")
     if not (np.abs(lat) <= 90.0).all():
         wrong = lat[~(np.abs(lat) <= 90.0)].flat[0]
         raise ValueError(f"latitude {wrong:g} must be within -90..90 degrees")

@@ -12,16 +12,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, Unpack
+from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from simulators.stations.columns import drop_elsewhere
-from simulators.stations.gather import Which, gather
-from simulators.stations.import_report import ImportReport, Journal
-from simulators.stations.json_records import read_records, scalar
-from simulators.stations.station_set import Stations
+from simulators.stations.json_records import Answer, first_of, read_records, scalar
 
 VARIABLES = {
     "temperature": "air_temp",
@@ -47,50 +40,25 @@ USUAL = {"temperature": "degC", "dew_point": "degC", "humidity": "percent", "win
 
 
 def is_synoptic(records: list[Any]) -> bool:
-    """Whether the first record that says anything is a station of Synoptic Data."""
-    first: dict[str, Any] = next((record for record in records if record), {})
+    """Whether the records of a JSON file are stations of Synoptic Data."""
+    first = first_of(records)
     return "STID" in first and isinstance(first.get("OBSERVATIONS"), dict)
 
 
-def read_synoptic(
-    path: str | os.PathLike[str],
-    *,
-    country: str | None = None,
-    encoding: str | None = None,
-    **which: Unpack[Which],
-) -> tuple[Stations, ImportReport]:
-    """Read stations from a saved answer, plain or packed.
-
-    Parameters
-    ----------
-    path : path
-    country : str, optional
-        Two letters, as `COUNTRY`; others are dropped.
-    encoding, **which
-        As for `simulators.stations.read_csv`; so are the results and the errors.
-
-    Raises
-    ------
-    ValueError
-        As there, and where a unit is declared that is not known.
-    """
+def synoptic(path: str | os.PathLike[str], encoding: str | None = None) -> Answer:
+    """The readings of a saved answer; ValueError where it declares a unit that is not known."""
     records, numbers, broken, around = read_records(path, encoding)
-    source = os.fspath(path)
-    found, rows, lost = [], [], []
+    units = USUAL | _declared(around, os.fspath(path))
+    readings, rows, lost = [], [], []
     for record, row, bad in zip(records, numbers.tolist(), broken.tolist(), strict=True):
-        for one in _readings(record) if not bad else [{}]:
-            found.append(one)
+        for one in [{}] if bad else _readings(record):
+            readings.append(one)
             rows.append(row)
             lost.append(bad)
-    columns = ["id", "name", "country", "lon", "lat", "elevation", "time", *VARIABLES]
-    cells = pd.DataFrame(found, columns=columns, dtype=object)
-    journal = Journal(np.array(rows, dtype=np.int64))
-    journal.note("dropped", np.array(lost), "no JSON object")
-    drop_elsewhere(cells, country, journal, source)
-    units = USUAL | _declared(around, source)
-    moist = [name for name in ("humidity", "dew_point") if cells[name].notna().any()]
-    unused = {"country", "humidity", "dew_point"} - set(moist or ["humidity"])
-    return gather(cells.drop(columns=sorted(unused)), journal, source=source, units=units, **which)
+    moist = [name for name in ("humidity", "dew_point") if any(one.get(name) is not None for one in readings)]
+    unused = {"humidity", "dew_point"} - set(moist or ["humidity"])
+    kept = [{name: value for name, value in one.items() if name not in unused} for one in readings]
+    return Answer(kept, rows, lost, units)
 
 
 def _readings(record: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -39,3 +39,16 @@ def suspicion(quantity: str, values: Array, unit: str) -> str | None:
     others = [candidate for candidate in UNITS[quantity] if candidate != unit and plausible(candidate)]
     looks = f": it looks like {' or '.join(others)}" if others else ""
     return f"{quantity.replace('_', ' ')} in {unit} has the median {median:g}{looks}" if others else None
+
+
+def other_units(quantity: str, values: Array, unit: str) -> str:
+    """In which other units than the declared one canonical values that cannot be would be usual, or ""."""
+    if quantity not in TYPICAL or not len(values):
+        return ""
+    low, high = TYPICAL[quantity]
+    raw = convert(values, quantity, next(iter(UNITS[quantity])), unit)
+    found = [other for other in UNITS[quantity] if other != unit]
+    usual = [
+        other for other in found if ((x := convert(raw, quantity, other)) >= low).all() and (x <= high).all()
+    ]
+    return " or ".join(usual)

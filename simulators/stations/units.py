@@ -7,11 +7,13 @@ round numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulators.arrays import Array
-from simulators.contract.validation import choice
+from simulators.contract.validation import choice, entry
 
 # unit: (what is added to a reading, what the sum is multiplied by) on the way to the canonical unit
 _TO_KELVIN = {"K": (0.0, 1.0), "degC": (273.15, 1.0), "degF": (459.67, 5.0 / 9.0)}
@@ -52,6 +54,16 @@ def convert(values: ArrayLike, quantity: str, unit: str, to: str | None = None) 
     return converted if to == canonical else np.round(converted, _DECIMALS)
 
 
+def said(value: float, quantity: str, units: Mapping[str, str]) -> str:
+    """A canonical value in the unit that a source has for it, "22.5 degC"; of no quantity a number."""
+    if quantity not in UNITS:
+        return f"{value:.0f}"
+    canonical = next(iter(UNITS[quantity]))
+    unit = units.get(quantity, canonical)
+    x = float(convert(value, quantity, canonical, unit))
+    return f"{x:.2f}" if unit == "fraction" else f"{x:.1f} {'%' if unit == 'percent' else unit}"
+
+
 def slope(quantity: str, unit: str, to: str) -> float:
     """How much a converted reading grows when the reading grows by one (1.8 for K to degF)."""
     return _known(quantity, unit)[unit][1] / _known(quantity, to)[to][1]
@@ -59,7 +71,7 @@ def slope(quantity: str, unit: str, to: str) -> float:
 
 def _known(quantity: str, unit: str) -> dict[str, tuple[float, float]]:
     """The units of a quantity, of which the given one is checked to be."""
-    units = UNITS[choice("quantity", quantity, tuple(UNITS))]
+    units = entry("quantity", quantity, UNITS)
     choice(f"unit of {quantity}", unit, tuple(units))
     return units
 

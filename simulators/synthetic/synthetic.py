@@ -18,7 +18,7 @@ from simulators.arrays import Array
 from simulators.contract.environment import Environment, Outcomes
 from simulators.contract.policy_space import FinitePolicySpace
 from simulators.contract.seeds import as_sequence, child
-from simulators.contract.validation import choice, number, per_group, whole
+from simulators.contract.validation import choice, entry, number, per_group, whole
 from simulators.synthetic.gaussian_field import draw, grid_points
 
 Weights = Callable[[Array], ArrayLike]
@@ -117,14 +117,14 @@ class Synthetic(Environment):
         seed: int | np.random.SeedSequence = 0,
     ) -> None:
         J = whole("groups", groups)
-        self.groups = tuple(f"f{j}" for j in range(1, J + 1))
+        self.groups: tuple[str, ...] = tuple(f"f{j}" for j in range(1, J + 1))
         self.group_units = (UNIT,) * J
         self.family = choice("family", family, FAMILIES)
         for name, value, owner in (("alpha", alpha, "rq"), ("nu", nu, "matern")):
             if value is not None and family != owner:
                 raise ValueError(f"{name}={value!r} has no meaning for family={family!r}; leave it out")
-        self.shape = _shape(int(choice("d", d, tuple(POINTS))), points)
-        self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
+        self.shape: tuple[int, ...] = _shape(int(choice("d", d, tuple(POINTS))), points)
+        self.noise_variances: Array = per_group("noise_variance", noise_variance, self.groups, least=0)
         self.noise_variances.flags.writeable = False
         self.seed = as_sequence(seed)
         ranges = {
@@ -132,7 +132,7 @@ class Synthetic(Environment):
             "alpha": _range("alpha", ALPHA if alpha is None else alpha),
             "nu": _range("nu", NU if nu is None else nu),
         }
-        self.kernels = tuple(self._kernel(j, ranges) for j in range(J))
+        self.kernels: tuple[Kernel, ...] = tuple(self._kernel(j, ranges) for j in range(J))
         labels = ("x",) if d == 1 else tuple(f"x{i}" for i in range(1, d + 1))
         candidates = grid_points(self.shape)
         self.policy_space = FinitePolicySpace(labels, ("dimensionless",) * d, candidates=candidates)
@@ -209,7 +209,7 @@ def _weights(weights: Any, candidates: Array, groups: tuple[str, ...]) -> Array:
     """`g_j` of every candidate, (n, J)."""
     shape = (len(candidates), len(groups))
     if isinstance(weights, str):
-        named = WEIGHTS[choice("weights", weights, tuple(WEIGHTS))]
+        named = entry("weights", weights, WEIGHTS)
         table = named(candidates, len(groups))
     elif callable(weights):
         table = np.array(weights(candidates), dtype=float)

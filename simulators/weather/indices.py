@@ -99,7 +99,7 @@ class _ByVapourPressure(Index):
     c: float
     k: float
     m: float
-    n = 237.7
+    n: float = 237.7
     from_celsius: float
     """The temperature from which it is meant."""
 
@@ -140,7 +140,7 @@ class SimplifiedWBGT(_ByVapourPressure):
 
     a, b, c = 0.567, 0.393, 3.94
     k, m = 6.105, 17.27
-    from_celsius = 20.0
+    from_celsius: float = 20.0
     unit = "degC"
     meant_for = "20 degC and more, in a moderately strong sun and a light wind"
 
@@ -150,7 +150,7 @@ class Humidex(_ByVapourPressure):
 
     a, b, c = 1.0, 5.0 / 9.0, -50.0 / 9.0
     k, m = 6.112, 7.5 * float(np.log(10.0))
-    from_celsius = 20.0
+    from_celsius: float = 20.0
     unit = "humidex"
     meant_for = "20 degC and more, where it is at least 1 above the temperature"
 

@@ -85,7 +85,7 @@ class WeatherLive(SensorNetwork):
         **others: Unpack[LiveOptions],
     ) -> None:
         habits, network = split_options(others, SensorOptions)
-        self.steps_at_once = whole("readings", readings)
+        self.steps_at_once: int = whole("readings", readings)
         if network.get("calm", "zero") != "zero":
             raise ValueError(
                 f"calm={network['calm']!r} has no effect on weather-live, whose winds are latent"
@@ -103,14 +103,14 @@ class WeatherLive(SensorNetwork):
         }
         if "battery" in habits and self.energy is None:
             raise ValueError(f"battery={habits['battery']!r} has no effect without gateways")
-        self.noise_variances = self.noise_variances + np.square(DRIFT)
+        self.noise_variances: Array = self.noise_variances + np.square(DRIFT)
         self._weather_words = _words(child(self.seed, 2))
         self.reset()
 
     def reset(self, seed: Seed = None) -> None:
         """Go back to hour 0, with sensors that differ by seed in noise, drift and outages."""
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        self.model = self._model(self._weather_words, _words(sequence))
+        self.model: WeatherModel = self._model(self._weather_words, _words(sequence))
         self._read = 0
 
     @property

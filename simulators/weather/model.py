@@ -159,28 +159,32 @@ class WeatherModel(mesa.Model):  # type: ignore[misc]
         rng: Sequence[int] = (0,),
     ) -> None:
         super().__init__(rng=rng)
+        self.lon: NDArray[Any]
+        self.lat: NDArray[Any]
         self.lon, self.lat = np.asarray(lon, dtype=float), np.asarray(lat, dtype=float)
         self.start = start
         self.transport = transport_matrix(self.lon, self.lat, edges, flow, mixing)
         self.keeps = np.exp(-1.0 / memory)
         self.noise_deviation = np.sqrt(np.asarray(noise_variance, dtype=float))
-        self.drift_deviation = np.asarray(drift, dtype=float)
+        self.drift_deviation: NDArray[Any] = np.asarray(drift, dtype=float)
         self.drift_keeps = np.exp(-1.0 / drift_hours)
-        self.failing = np.array([*[1.0 / channel_life] * 3, 1.0 / sensor_life])
-        self.repaired = 1.0 / repair
+        self.failing: NDArray[Any] = np.array([*[1.0 / channel_life] * 3, 1.0 / sensor_life])
+        self.repaired: float = 1.0 / repair
+        self.weather_seed: tuple[int, ...]
         self.weather_seed, self.sensor_seed = tuple(weather_seed), tuple(rng)
 
         self.hour = 0
-        self.climate = np.asarray(readings, dtype=float) - self.daily_cycle()
-        self.fronts = self.front_patterns()
+        self.climate: Array = np.asarray(readings, dtype=float) - self.daily_cycle()
+        self.fronts: Array = self.front_patterns()
         self.anomaly = np.zeros_like(self.climate)
         self.weather = self.truth()
         n = len(self.lon)
         self.broken = np.zeros((n, 4), dtype=bool)
         draws = self.draws(self.sensor_seed)
-        self.drift = self.drift_deviation * draws.standard_normal((n, 3))
-        self.noise = self.noise_deviation * draws.standard_normal((n, 3))
+        self.drift: Array = self.drift_deviation * draws.standard_normal((n, 3))
+        self.noise: Array = self.noise_deviation * draws.standard_normal((n, 3))
         self.drift_push = np.sqrt(1.0 - self.drift_keeps**2) * self.drift_deviation
+        self.energy: Energy | None
         self.energy, self.habits = energy, habits or Habits()
         self.stuck, self.held = np.zeros((n, 3), dtype=bool), np.zeros((n, 3))
         self.sent = np.full((n, 3), np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ def _least_connecting(points: Array, k: int) -> int:
     return high
 
 
-def graph_of(points: Array, edges: Edges) -> nx.Graph:
+def graph_of(points: Array, edges: Edges) -> nx.Graph[Any]:
     """The network as a graph of nodes 0..n-1, whose edges have their `distance` along the ground in km."""
     import networkx as nx  # a fifth of a second that a run without the graph can do without
 

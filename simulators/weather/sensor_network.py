@@ -161,27 +161,29 @@ class SensorNetwork(Environment):
         self.perceived = make_index(index, rule, radiant_excess)
         self.objective_unit = self.perceived.unit
         self.features, self.beside = _seen(features)
-        self.noise_variances = per_group("noise_variance", noise_variance, self.groups, least=0)
+        self.noise_variances: Array = per_group("noise_variance", noise_variance, self.groups, least=0)
         share = number("set_aside_share", set_aside_share, least=0)
         if share >= 1:
             raise ValueError(f"set_aside_share={set_aside_share!r} must be >= 0 and < 1")
         self.seed = as_sequence(seed)
         found, self.report = read_stations(data, **stations)
-        self.station_names = found.named_places()
-        self.left_out = self.report.left_out
+        self.station_names: list[list[Any]] = found.named_places()
+        self.left_out: Stations | None = self.report.left_out
         self._refuse_contradictions(found)
         chosen = len(found) if sensors is None else whole("sensors", sensors, least=2)
-        self.stations = found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
+        self.stations: Stations = (
+            found.take(self._drawn(0, len(found), chosen)) if chosen < len(found) else found
+        )
         N = len(self.stations)
         self._refuse_unknown_elevations()
-        self.findings = tuple(filter(None, [outside(index, self.perceived, self.stations)]))
+        self.findings: tuple[str, ...] = tuple(filter(None, [outside(index, self.perceived, self.stations)]))
         self.calm = Calm.of(self.stations.wind) if choice("calm", calm, CALM) == "latent" else Calm(0.0, 0.0)
-        self.points = points_on_sphere(self.stations.lon, self.stations.lat)
+        self.points: Array = points_on_sphere(self.stations.lon, self.stations.lat)
         k = None if neighbours is None else whole("neighbours", neighbours)
         self.edges = connected_neighbours(self.points, k, self.stations.ids.tolist(), self.report.source)
-        self.energy = Energy.of(costs, self.points, self.edges, self.groups)
-        self.query_budget = None if self.energy is None else self.energy.budget
-        self.info_units = {} if self.energy is None else {"cost": "J"}
+        self.energy: Energy | None = Energy.of(costs, self.points, self.edges, self.groups)
+        self.query_budget: float | None = None if self.energy is None else self.energy.budget
+        self.info_units: dict[str, str] = {} if self.energy is None else {"cost": "J"}
         self._aside = self._drawn(1, N, int(share * N))
         self.nodes = np.setdiff1d(np.arange(N), self._aside)
         degrees = np.stack([self.stations.lon, self.stations.lat], axis=1)
@@ -193,7 +195,7 @@ class SensorNetwork(Environment):
         )
 
     @cached_property
-    def graph(self) -> nx.Graph:
+    def graph(self) -> nx.Graph[Any]:
         """The sensors, set aside or not, as nodes 0..N-1; edges have their `distance` in km."""
         return graph_of(self.points, self.edges)
 

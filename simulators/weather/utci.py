@@ -113,7 +113,7 @@ class UTCI(Index):
     meant_for = "-50 to 50 degC, wind of 0.5 to 17 m/s and a vapour pressure up to 5 kPa"
 
     def __init__(self, radiant_excess: float = 0.0) -> None:
-        self.radiant_excess = number("radiant_excess", radiant_excess)
+        self.radiant_excess: float = number("radiant_excess", radiant_excess)
         if not RADIATION[0] <= self.radiant_excess <= RADIATION[1]:
             raise ValueError(f"radiant_excess={radiant_excess!r} must be within -30..70 K")
         # With D known, what is left are the coefficients of Ta^i va^j pa^l.

@@ -16,11 +16,11 @@ from scenarios.cli import invoke
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bridges"
 GUIDES = [
-    "your-simulator",
+    pytest.param("your-simulator", marks=pytest.mark.slow),
     "function",
-    "command",
-    "mesa",
-    "plugins",
+    pytest.param("command", marks=pytest.mark.slow),
+    pytest.param("mesa", marks=pytest.mark.slow),
+    pytest.param("plugins", marks=pytest.mark.slow),
     "umbridge",
     "gymnasium",
     "optuna",

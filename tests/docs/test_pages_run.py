@@ -25,6 +25,8 @@ RUN = [
     "docs/questions",
     "docs/population",
     "docs/researchers",
+    "docs/stations",
+    "docs/weather",
 ]
 """Pages whose blocks are run here."""
 
@@ -70,7 +72,9 @@ def test_every_page_with_commands_is_run_or_says_why_not():
     assert shown <= {*RUN, *PARSED}
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize(
+    "name", [name if name == "docs/index" else pytest.param(name, marks=pytest.mark.slow) for name in RUN]
+)
 def test_a_page_runs(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("scenarios.commands.trust._agreed", lambda *asked: True)

@@ -30,7 +30,7 @@ def section(tmp_path, monkeypatch):
     return lines
 
 
-@pytest.mark.parametrize("name", ["town", "ward"])
+@pytest.mark.parametrize("name", [pytest.param("town", marks=pytest.mark.slow), "ward"])
 def test_the_commands_of_the_section_run(section, name, tmp_path, capsys):
     asked = [line for line in section if f" {name}." in line]
     assert len(asked) >= 5

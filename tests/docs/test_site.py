@@ -1,9 +1,7 @@
 """The pages of the site that are written from the code hold all of what they are written from."""
 
 import html
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,13 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def pages():
-    # By its path: helpers of other tests may bear the same name.
-    spec = importlib.util.spec_from_file_location("site_pages", ROOT / "docs" / "_site" / "pages.py")
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = made
-    spec.loader.exec_module(made)
-    return made
+def pages(site_module):
+    return site_module("pages")
 
 
 def section(text, title):

@@ -42,7 +42,9 @@ def test_every_tutorial_is_run():
     assert sorted(SAID) == sorted(page.stem for page in FOLDER.glob("*.md"))
 
 
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize(
+    "name", [name if name == "levers" else pytest.param(name, marks=pytest.mark.slow) for name in SAID]
+)
 def test_a_tutorial_runs_says_what_it_promises_and_makes_the_figures_that_it_shows(name, tmp_path):
     page = FOLDER / f"{name}.md"
     text = page.read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from joblib.externals.loky import get_reusable_executor
 from scipy.optimize import Bounds
 
 import simulators
+from scenarios import Study, load
+from scenarios import run as run_scenario
 from scenarios.cli import invoke
 from scenarios.trial.step_process import end_idle
 
@@ -123,6 +126,27 @@ def scenario_file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def _studies(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Path]]:
+    return tmp_path_factory.mktemp("studies"), {}
+
+
+@pytest.fixture
+def kept_run(_studies: tuple[Path, dict[str, Path]]) -> Callable[[Path, Path], Study]:
+    """Run a scenario to its end into a study, or copy the study of a test before that has run the same."""
+    folder, known = _studies
+
+    def study(scenario: Path, out: Path) -> Study:
+        text = scenario.read_text()
+        if text not in known:
+            known[text] = folder / f"{len(known)}.sqlite"
+            run_scenario(load(scenario), out=known[text])
+        shutil.copy(known[text], out)
+        return Study(out)
+
+    return study
 
 
 @pytest.fixture

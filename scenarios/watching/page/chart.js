@@ -18,8 +18,15 @@ function words(data) {
   return [data.unit, lines.length ? `dashed: ${[...new Set(lines)].join(", ")}` : ""].filter(Boolean).join("; ");
 }
 
-/** A number on an axis, without zeros at its end. */
-const tick = (value) => shown(value, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+const plain = (text) => text.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+
+/** Numbers on an axis, without zeros at their ends, and with so many digits that none reads as another. */
+function named(values) {
+  for (let digits = 3; ; digits += 1) {
+    const words = values.map((one) => plain(shown(one, digits)));
+    if (digits >= 6 || new Set(words).size === values.length) return words;
+  }
+}
 
 /** Round ticks that cover [low, high]. */
 export function ticks(low, high, wanted = 4, whole = false) {
@@ -91,15 +98,17 @@ export class Chart {
       range = [0, lever.names.length - 1 || 1];
       marks = lever.names.map((name, i) => [i, name.length > 8 ? `${name.slice(0, 7)}…` : name]);
     } else if (Number.isFinite(lever.low) && Number.isFinite(lever.high) && lever.high > lever.low) range = [lever.low, lever.high];
-    marks ??= ticks(...range, 4, lever.kind === "whole").map((one) => [one, tick(one)]);
+    const up = ticks(...range, 4, lever.kind === "whole"), upWords = named(up);
+    marks ??= up.map((one, i) => [one, upWords[i]]);
     const y = this.scale(range, height - EDGE.bottom, EDGE.top, 0.06);
     for (const [value, words] of marks) {
       this.picture.append(svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }));
       this.picture.append(svg("text", { x: EDGE.left - 7, y: y(value) + 4, "text-anchor": "end" }, words));
     }
     const across = ticks(...x.range, Math.max(2, Math.min(6, width / 90)), data.xWhole);
-    for (const value of across) {
-      this.picture.append(svg("text", { x: x(value), y: height - EDGE.bottom + 15, "text-anchor": "middle" }, tick(value)));
+    const acrossWords = named(across);
+    for (const [i, value] of across.entries()) {
+      this.picture.append(svg("text", { x: x(value), y: height - EDGE.bottom + 15, "text-anchor": "middle" }, acrossWords[i]));
     }
     this.picture.append(svg("text", { x: width - EDGE.right, y: height - 2, "text-anchor": "end" }, data.x));
     for (const one of data.references ?? []) {

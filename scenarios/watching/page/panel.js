@@ -7,7 +7,7 @@ import { slider } from "./slider.js";
 const FACTORS = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
 const STEPS = 200;
 const REST = 250; // ms without a change before the frontier is asked for
-const NAMES = { "": "as in the study", "weighted-sum": "weighted sum", "worst-group": "the worst group", "group-gap": "the gap between groups" };
+const NAMES = { "": "as in the study", "weighted-sum": "weighted sum", "worst-group": "the worst group", "worst-rate": "the worst group, per person of it", "group-gap": "the gap between groups" };
 
 export class Panel {
   constructor(host) {
@@ -30,6 +30,8 @@ export class Panel {
 
   async begin(anew, world = null) {
     this.opened = true;
+    this.frontier?.abort();
+    clearTimeout(this.resting);
     this.host.replaceChildren(el("p", { role: "status" }, "rebuilding what the rounds say of every group .."));
     try {
       this.about = await ask("begin", { anew, world });
@@ -194,20 +196,24 @@ export class Panel {
     return member == null || !this.about.worlds ? all : all.filter((one) => one.startsWith(`${this.about.worlds.names[member]}: `));
   }
 
+  /** Whatever becomes of it, what is said in the end is no longer that it is computed. */
   async price() {
     this.frontier = new AbortController();
     const { signal } = this.frontier;
     this.trade.textContent = "computing the frontier ..";
-    let found;
     try {
-      found = await ask("frontier", { world: this.about.world, question: this.values }, signal);
+      const found = await ask("frontier", { world: this.about.world, question: this.values }, signal);
+      if (!signal.aborted) this.traded(found);
     } catch (error) {
-      if (error.name !== "AbortError") this.trade.textContent = error.message;
-      return;
+      if (signal.aborted) return; // sliders have moved, and say so themselves
+      this.trade.textContent = `The frontier cannot be shown: ${error.message}`;
+      document.getElementById("frontier").hidden = true;
     }
-    if (signal.aborted) return;
+    document.getElementById("frontier").classList.remove("busy");
+  }
+
+  traded(found) {
     const place = document.getElementById("frontier");
-    place.classList.remove("busy");
     const next = Object.entries(found.next).map(([label, value]) => `${label} ${typeof value === "number" ? shown(value, 3) : value}`).join(", ");
     const worth = `Next simulation: ${next}; expected improvement ${shown(found.gain, 2)}${found.pays ? ": more rounds would pay." : "."}`;
     place.hidden = Boolean(found.problem);
@@ -221,7 +227,7 @@ export class Panel {
     const knee = found.points.findIndex((one) => one.knee);
     this.trade.textContent = (points.length > 1
       ? `${points.length} policies that no other beats in both the total and the worst group; the knee is circled. `
-      : "One policy is best in both the total and the worst group. ") + worth;
+      : "One policy is best in both the total and the worst group. ") + [worth, ...(found.remarks ?? [])].join(" ");
     this.chart.draw({
       title: "Worst group against total", unit: found.units[1], x: `total, ${found.units[0]}`, height: 240,
       series: [{ label: "frontier", colour: "var(--c0)", dots: points, lines: [{ points, faint: true }] }],

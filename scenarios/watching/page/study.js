@@ -31,9 +31,10 @@ function take(found) {
   const rows = found.rounds;
   const fresh = rows.trial.map((_, i) => Object.fromEntries(Object.keys(rows).map((name) => [name, rows[name][i]])));
   state.rounds.push(...fresh);
+  const advised = state.last?.advice.length !== found.advice.length;
   state.last = found;
   progress(found);
-  if (fresh.length || found.about) draw();
+  if (fresh.length || found.about || advised) draw();
   panel.known(found.generation, state.rounds.length);
 }
 
@@ -78,8 +79,6 @@ function progress(found) {
   $("state").textContent = words.join(" · ");
   $("state").className = found.problem ? "bad" : "quiet";
 }
-
-const worked = (one) => one.objective != null;
 
 function picked() {
   const trial = $("trial").value;
@@ -149,12 +148,13 @@ function trialsOf(rounds, agent) {
   return [...found.values()];
 }
 
-function curve(own, measure) {
+function curve(own, measure, worth) {
   let sum = 0, best = null;
   const points = [];
   for (const one of own) {
     if (measure === "best") {
-      if (worked(one) && (best == null || better(one.objective, best))) best = one.objective;
+      const value = one[worth];
+      if (value != null && (best == null || better(value, best))) best = value;
       if (best != null) points.push([one.round, best]);
     } else if (one.regret != null) {
       sum += one.regret;
@@ -166,9 +166,11 @@ function curve(own, measure) {
 
 function curves(rounds) {
   const { about } = state, measure = $("measure").value;
-  const name = $("measure").selectedOptions[0]?.textContent ?? "";
+  const worth = known(state.rounds);
+  const noise = measure !== "best" ? "" : worth === "expected" ? " without noise" : " with its noise";
+  const name = ($("measure").selectedOptions[0]?.textContent ?? "") + noise;
   const series = about.agents.map((agent, i) => {
-    const each = trialsOf(rounds, agent).map((own) => curve(own, measure));
+    const each = trialsOf(rounds, agent).map((own) => curve(own, measure, worth));
     const sums = new Map();
     for (const [x, y] of each.flat()) {
       const [n, sum] = sums.get(x) ?? [0, 0];
@@ -183,20 +185,54 @@ function curves(rounds) {
   return { title, unit: about.unit, x: "round", xWhole: true, series, from: measure === "best" ? null : 0, height: 260 };
 }
 
+/** By what rounds are judged: without noise where that is known of any, else as observed. */
+const known = (rounds) => (rounds.some((one) => one.expected != null) ? "expected" : "objective");
+
+/** How many first rounds of each trial are the same for all its agents: what they found is nobody's own. */
+function shared() {
+  const { agents } = state.about, found = new Map();
+  if (agents.length < 2) return found;
+  const rounds = new Map(state.rounds.map((one) => [`${one.trial} ${one.round} ${one.agent}`, one.policy.join()]));
+  for (const trial of new Set(state.rounds.map((one) => one.trial))) {
+    let round = 1;
+    while (new Set(agents.map((agent) => rounds.get(`${trial} ${round} ${agent}`) ?? agent)).size === 1) round += 1;
+    found.set(trial, round - 1);
+  }
+  return found;
+}
+
+/** What an agent has come to, and of what kind that number is. */
+function come(own, agent, worth, design) {
+  const trials = new Set(own.map((one) => one.trial));
+  const advice = state.last.advice.filter((one) => one.agent === agent && trials.has(one.trial));
+  const mean = (name) => advice.reduce((sum, one) => sum + one[name], 0) / advice.length;
+  const many = advice.length > 1 ? `, mean of ${advice.length} trials` : "";
+  if (worth !== "expected" && advice.length && advice.every((one) => one.again != null)) {
+    return [mean("again"), `recommended, simulated again on ${advice[0].seeds} seeds${many}`];
+  }
+  if (worth !== "expected" && advice.length && advice.every((one) => one.mean != null)) {
+    return [mean("mean"), `recommended, as its model predicts${many}`];
+  }
+  // What the design found that all agents share is nobody's merit: an agent's own choices count, once there are any.
+  const chosen = own.filter((one) => one.round > (design.get(one.trial) ?? 0));
+  const some = chosen.length ? chosen : own;
+  const best = some.reduce((top, one) => (one[worth] != null && (top == null || better(one[worth], top[worth])) ? one : top), null);
+  if (!best) return [null, `nothing observed in ${own.length} rounds`];
+  const whose = chosen.length ? `${chosen.length} rounds of its own choice` : `${own.length} rounds that all agents share`;
+  const where = `, trial ${best.trial}, round ${best.round}`;
+  return [best[worth], (worth === "expected" ? `best of ${whose}, without noise` : `best observed, noise included: the luckiest of ${whose}`) + where];
+}
+
 function cards(rounds) {
-  const { about } = state;
+  const { about } = state, worth = known(state.rounds), design = shared();
   const found = about.agents.filter((agent) => !state.hidden.has(agent)).map((agent) => {
     const own = rounds.filter((one) => one.agent === agent);
-    const good = own.filter(worked);
-    const best = good.reduce((top, one) => (top == null || better(one.objective, top.objective) ? one : top), null);
+    const [value, words] = come(own, agent, worth, design);
     const regrets = own.filter((one) => one.regret != null);
     const mean = regrets.reduce((sum, one) => sum + one.regret, 0) / regrets.length;
-    const words = [
-      `best of ${own.length} rounds` + (best ? `, trial ${best.trial}, round ${best.round}` : ""),
-      regrets.length ? `; average regret ${shown(mean, 3)}` : "",
-    ];
     return el("div", { class: "card", "data-agent": agent },
-      el("span", {}, agent), el("b", {}, shown(best?.objective), el("small", {}, best ? ` ${about.unit}` : "")), el("span", {}, words.join("")));
+      el("span", {}, agent), el("b", {}, shown(value), el("small", {}, value == null ? "" : ` ${about.unit}`)),
+      el("span", {}, words + (regrets.length ? `; average regret ${shown(mean, 3)}` : "")));
   });
   $("cards").replaceChildren(...found);
 }

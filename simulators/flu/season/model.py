@@ -144,10 +144,10 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             population = build_population(population, seed=population_seed)
         self.population = population
         self.day = 0
-        self.days = whole("days", days)
+        self.days: int = whole("days", days)
         if self.days > LONGEST_SEASON:
             raise ValueError(f"days={days!r} must be at most {LONGEST_SEASON}")
-        self.record_every = whole("record_every", record_every)
+        self.record_every: int = whole("record_every", record_every)
         season = int(self.rng.integers(2**63))
         self.keys = [draws.purpose_key(season, purpose) for purpose in PURPOSES]
 
@@ -163,21 +163,21 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         self.latent_period = durations("latent_period", latent_period, len(names))
         self.infectious_period = durations("infectious_period", infectious_period, len(names))
         self.contacts = contact_rows(population.network)
-        self.rate = transmission_rate(
+        self.rate: float = transmission_rate(
             number("r0", r0, least=0), self.contacts, self.susceptibility, self.infectious_period
         )
         # What is done about it.
-        self.coverage = given("coverage", coverage, default=0.0, least=0, most=1)
-        self.doses = whole_numbers(self.coverage * sizes)
-        self.efficacy = given(
+        self.coverage: Array = given("coverage", coverage, default=0.0, least=0, most=1)
+        self.doses: Integers = whole_numbers(self.coverage * sizes)
+        self.efficacy: Array = given(
             "efficacy", efficacy, default=usual.efficacy if usual else tables.OWN_EFFICACY, least=0, most=1
         )
-        self.vaccination_day = whole("vaccination_day", vaccination_day, least=0)
+        self.vaccination_day: int = whole("vaccination_day", vaccination_day, least=0)
         self.leaky = choice("vaccine", vaccine, ("all-or-nothing", "leaky")) == "leaky"
         if treatment is not None:  # after the rate was found: R0 is that of the untreated
             self.infectious_period = geometric(given("treatment", treatment, above=0, most=1))
-        self.school_closure = number("school_closure", school_closure, least=0)
-        self.closure_day = whole("closure_day", closure_day)
+        self.school_closure: float = number("school_closure", school_closure, least=0)
+        self.closure_day: int = whole("closure_day", closure_day)
 
         self._draw_persons()
         self._set_hazards()
@@ -207,7 +207,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             protected = protected[takes]
         self.kind = group.astype(np.int8)
         self.kind[protected] += J
-        self.out_of_reach = 2 * J
+        self.out_of_reach: int = 2 * J
 
     def _set_hazards(self) -> None:
         """Set the hazard of a contact with an infectious person: by layer, kind of person and day."""
@@ -223,14 +223,14 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         passes = 1 - self.efficacy if self.leaky else np.zeros_like(self.efficacy)
         protected = unprotected * np.where(day >= self.vaccination_day, passes[:, None], 1.0)
         out_of_reach = np.zeros_like(unprotected[:, :1])
-        self.clock = HazardClock(np.concatenate((unprotected, protected, out_of_reach), axis=1))
+        self.clock: HazardClock = HazardClock(np.concatenate((unprotected, protected, out_of_reach), axis=1))
 
     def _start(self, immune: Mask | None, initial_infected: ArrayLike | None) -> None:
         """Bring about day 0: some are immune from before, some are infected."""
         population, J = self.population, len(self.population.groups)
         # What is due: who is exposed on which day; and how many are infected, become infectious and recover
         # on each day, of each group.
-        self.exposures = EventCalendar(self.days)
+        self.exposures: EventCalendar = EventCalendar(self.days)
         self.flows = np.zeros((3, self.days + 2, J), dtype=np.int64)
         if immune is not None:
             if np.shape(immune) != self.kind.shape or np.asarray(immune).dtype != bool:
@@ -239,7 +239,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
             self.kind[immune] = self.out_of_reach
         already = np.bincount(population.group[self.recovery_day == BEFORE], minlength=J)
         facts = (population.groups, population.sizes.tolist(), already.tolist(), self.coverage.tolist())
-        self.groups = [AgeGroup(self, *group) for group in zip(*facts, strict=True)]
+        self.groups: list[AgeGroup] = [AgeGroup(self, *group) for group in zip(*facts, strict=True)]
         # Mesa 3.3 numbers agents by a table of the class Agent whose keys are the models. Left there, none
         # would ever be freed.
         getattr(mesa.Agent, "_ids", {}).pop(self, None)
@@ -261,7 +261,7 @@ class FluModel(mesa.Model):  # type: ignore[misc]
         self._move()
         if self.day % self.record_every == 0 or self.day == self.days:
             self.datacollector.collect(self)
-        self.running = self.day < self.days and any(
+        self.running: bool = self.day < self.days and any(
             group.exposed or group.infectious for group in self.groups
         )
 

@@ -113,11 +113,11 @@ class ContactRows:
     """
 
     def __init__(self, network: ContactNetwork) -> None:
-        self.persons = network.persons
-        self.layers = tuple(network.layers)
+        self.persons: int = network.persons
+        self.layers: tuple[str, ...] = tuple(network.layers)
         weights = np.array([network.weights[name] for name in self.layers], dtype=float)
         self.weights = weights / (weights.max(initial=0.0) or 1.0)
-        self.means = np.array([network.contacts(name) for name in self.layers])
+        self.means: Array = np.array([network.contacts(name) for name in self.layers])
         side_by_side = hstack(list(network.layers.values()), format="csr")
         self.rates: dict[tuple[float, bytes, bytes], float] = {}
         self.starts, self.partners = side_by_side.indptr, side_by_side.indices

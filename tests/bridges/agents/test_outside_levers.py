@@ -94,6 +94,7 @@ def test_a_sampler_of_optuna_is_given_the_kinds_that_the_levers_are():
     ]
 
 
+@pytest.mark.slow
 def test_tpe_finds_the_category_and_the_numbers():
     environment = Clinic(ALL)
     agent = make_agent("optuna-tpe", environment, seed=1)

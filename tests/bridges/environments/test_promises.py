@@ -357,6 +357,7 @@ def test_a_reporter_of_another_day_than_the_last_is_refused():
         day(15).step([0.5])
 
 
+@pytest.mark.slow
 def test_models_that_misbehave_cost_their_own_rounds_only():
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / "bench_misbehaving.py", "--quick"],

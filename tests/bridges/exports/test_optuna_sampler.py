@@ -54,6 +54,7 @@ def test_equal_seeds_give_equal_trials():
     assert [t.params for t in first.trials] == [t.params for t in second.trials]
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_from_storage_with_a_pickled_sampler_as_if_it_had_never_stopped(tmp_path):
     whole = optimized(DGPUCBSampler(GROUPS, SPACE), 12)
     storage = f"sqlite:///{tmp_path / 'study.db'}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from every_agent import EVERY_AGENT
 from scipy.optimize import Bounds
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
@@ -69,7 +70,7 @@ def test_old_readings_fade():
 
 
 @pytest.mark.parametrize("finite", [True, False])
-@pytest.mark.parametrize("name", list(GP_AGENTS))
+@pytest.mark.parametrize("name", EVERY_AGENT)
 @pytest.mark.parametrize("composition", [LINEAR, GENERAL])
 def test_agent_told_the_same_again_asks_the_same(name, finite, composition):
     """With kernels of its own: what it learns from has the hours of its readings."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from every_agent import EVERY_AGENT
 from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import RBF
 
 from optimizer import Composition, GeneralComposition, Prior, SearchSpace, make_agent
-from optimizer.agents.names import GP_AGENTS
 from optimizer.space.mixed_space import MixedSpace
 
 BOX = Bounds([0.0, 0.0], [1.0, 1.0])
@@ -34,7 +34,7 @@ def run(agent, composition, rounds):
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["prior", "no prior"])
-@pytest.mark.parametrize("name", GP_AGENTS)
+@pytest.mark.parametrize("name", EVERY_AGENT)
 def test_an_agent_learns_beside_policies_that_fail(name, known):
     composition = Composition(2, sense="minimize")
     agent = make_agent(name, SearchSpace(BOX), composition, prior=prior() if known else None)
@@ -62,7 +62,7 @@ def test_a_candidate_that_fails_is_left_for_others():
 
 
 @pytest.mark.parametrize("finite", [True, False])
-@pytest.mark.parametrize("name", GP_AGENTS)
+@pytest.mark.parametrize("name", EVERY_AGENT)
 def test_few_of_the_policies_asked_for_fail_and_none_is_recommended(name, finite):
     """The best policy lies at the edge of what fails, as in benchmarks/bench_failures.py."""
     side = np.linspace(0, 1, 21)

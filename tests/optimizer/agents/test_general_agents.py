@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from every_agent import EVERY_AGENT
 from scipy.optimize import Bounds, LinearConstraint
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
@@ -88,7 +89,7 @@ def test_aggregate_agents_take_a_prior_of_the_composed_values(name):
 
 
 @pytest.mark.parametrize("finite", [True, False])
-@pytest.mark.parametrize("name", list(GP_AGENTS))
+@pytest.mark.parametrize("name", EVERY_AGENT)
 def test_agents_learn_their_own_kernels_under_a_general_g(name, finite):
     composition = general(gradient=None)
     agent = make_agent(name, space(finite), composition)

@@ -5,12 +5,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from every_agent import EVERY_AGENT
 from scipy.optimize import Bounds
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 from optimizer import Composition, GeneralComposition, Prior, RowStorage, SearchSpace, make_agent
-from optimizer.agents.names import GP_AGENTS
 from optimizer.posterior.candidate_mixture import CandidateMixture
 from optimizer.posterior.candidates import CandidatePosterior
 from optimizer.prior import own_rounds
@@ -176,7 +176,7 @@ def test_groups_that_never_vary_stay_uncertain_where_nothing_was_observed():
 
 
 @pytest.mark.parametrize("finite", [True, False])
-@pytest.mark.parametrize("name", list(GP_AGENTS))
+@pytest.mark.parametrize("name", EVERY_AGENT)
 def test_told_the_same_again_an_agent_believes_the_same_to_the_last_bit(name, finite):
     space = SearchSpace(candidates=GRID) if finite else SearchSpace(Bounds([0, 0], [1, 1]))
     g = Composition(2)
@@ -255,6 +255,7 @@ def calibration_problem(seed):
     return said.low <= truth[said.policy] <= said.high, np.abs(truth - mean) <= 1.959964 * deviation
 
 
+@pytest.mark.slow
 def test_intervals_contain_the_truth_as_often_as_they_say(monkeypatch):
     problems = [calibration_problem(seed) for seed in range(40)]
     assert np.mean([recommended for recommended, _ in problems]) >= 0.875
@@ -289,6 +290,7 @@ def hartmann(X):
     return ALPHA * np.exp(-(SLOPES * (X[:, None] - HILLS) ** 2).sum(axis=2))
 
 
+@pytest.mark.slow
 def test_what_is_recommended_is_hardly_worse_than_the_best_policy_tried():
     """In six dimensions, after 32 rounds: kernels that lag behind the data recommended -0.10 there."""
     for seed in (0, 1):

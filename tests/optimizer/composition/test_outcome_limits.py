@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal, norm, truncnorm
 
-from optimizer.composition.outcome_limits import SMOOTH, TOLERANCE, OutcomeLimits, log_interval
+from optimizer.composition.outcome_limits import SMOOTH, TOLERANCE, OutcomeLimits, log_interval, truncated
 
 INF = np.inf
 SEPARATE = OutcomeLimits([[1, 0, 0, 0], [0, 2, -1, 0]], [-INF, -0.5], [0.8, 1.0])
@@ -276,3 +276,79 @@ def test_limits_that_make_no_sense_are_refused(weights, low, high, words):
     with pytest.raises(ValueError, match=words) as error:
         OutcomeLimits(weights, low, high)
     assert "\n" not in str(error.value)
+
+
+# Outcomes that have a range
+
+PERSONS = [[0.0, INF], [0.0, INF], [-0.2, 0.9], [-INF, INF]]
+RANGED = {
+    "separate": OutcomeLimits([[1, 0, 0, 0], [0, 0, -2, 0]], [-INF, -0.5], [0.8, 1.0], ranges=PERSONS),
+    "a sum": OutcomeLimits([[1, 1, 0, 0]], [-INF], [0.8], ranges=PERSONS),
+    "shared": OutcomeLimits(SHARED.A, SHARED.low, SHARED.high, ranges=PERSONS),
+    "functions": OutcomeLimits(FUNCTION.A, FUNCTION.low, FUNCTION.high, FUNCTION.functions, ranges=PERSONS),
+}
+
+
+@pytest.mark.parametrize("name", RANGED)
+def test_a_probability_is_that_of_outcomes_within_their_range(name):
+    """Beside draws of SciPy's truncated normal."""
+    limits = RANGED[name]
+    means, variances = groups(8)
+    for m, v, found in zip(means, variances, limits.probability(means, variances), strict=True):
+        ends = (limits.ranges.T - m) / np.sqrt(v)
+        f = truncnorm.rvs(*ends, loc=m, scale=np.sqrt(v), size=(50_000, 4), random_state=2)
+        assert found == pytest.approx(limits.kept(f).mean(), abs=0.01 if limits.independent else 0.04)
+
+
+def test_the_probability_of_one_group_s_limit_is_scipy_s_truncated_normal_s():
+    limits = OutcomeLimits([[1.0]], [-INF], [0.6], ranges=[[0.0, INF]])
+    means, s = np.array([0.1, -0.5, -4.0, 0.7, 3.0]), np.array([0.3, 0.2, 0.2, 0.4, 0.3])
+    expected = truncnorm.cdf(0.6, -means / s, INF, loc=means, scale=s)
+    np.testing.assert_allclose(limits.probability(means[:, None], (s**2)[:, None]), expected, rtol=1e-9)
+    assert limits.probability([[0.1]], [[0.09]]) < OutcomeLimits([[1.0]], [-INF], [0.6]).probability(
+        np.array([[0.1]]), np.array([[0.09]])
+    )
+
+
+@pytest.mark.parametrize("alpha, beta", [(-0.5, INF), (2.0, INF), (9.0, 12.0), (-INF, -30.0), (-1.0, 0.3)])
+def test_samples_within_ends_are_quantiles_of_scipy_s_truncated_normal(alpha, beta):
+    z = np.linspace(-3, 3, 41)
+    t, _, _ = truncated(z, *np.clip(np.array([alpha, beta]), -1e8, 1e8))
+    np.testing.assert_allclose(t, truncnorm.ppf(norm.cdf(z), alpha, beta), rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", RANGED)
+def test_slopes_within_a_range_are_those_of_differences(name):
+    limits = RANGED[name]
+    means, variances = groups(6, seed=5)
+    chance = limits.chance(means, variances)
+    for j in range(4):
+        step = np.zeros(4)
+        step[j] = 1e-5
+        for slopes, ups, downs in (
+            (chance.in_means, (means + step, variances), (means - step, variances)),
+            (chance.in_variances, (means, variances + step), (means, variances - step)),
+        ):
+            numerical = (limits.chance(*ups).log - limits.chance(*downs).log) / 2e-5
+            if name == "functions" and slopes is chance.in_variances:
+                continue  # the width of a function's rounding off counts as given
+            rtol = 0.01 if name == "functions" else 2e-3
+            np.testing.assert_allclose(slopes[:, j], numerical, rtol=rtol, atol=2e-4)
+
+
+def test_a_limit_beyond_what_outcomes_can_be_is_kept_for_certain_or_never():
+    sure = OutcomeLimits([[1.0]], [-0.5], [INF], ranges=[[0.0, 1.0]])
+    never = OutcomeLimits([[1.0]], [1.5], [INF], ranges=[[0.0, 1.0]])
+    at = np.array([[0.2], [-3.0], [1.4]]), np.full((3, 1), 0.1)
+    np.testing.assert_allclose(sure.probability(*at), 1.0, rtol=1e-9)
+    assert (never.probability(*at) < 1e-6).all()
+
+
+def test_who_is_told_values_knows_the_range_of_the_values():
+    limits = OutcomeLimits(
+        [[2.0, -1.0, 0.0], [0.0, 0.0, 3.0]], [-INF] * 2, [1.0, 1.0], ranges=[[0, 1], [0, 4], [0, INF]]
+    )
+    np.testing.assert_array_equal(limits.of_values(2).ranges, [[-INF, INF]] * 2 + [[-4, 2], [0, INF]])
+    np.testing.assert_array_equal(limits.of_groups([0, 2]).ranges, [[0, 1], [0, INF]])
+    with pytest.raises(ValueError, match=r"ranges must have shape \(1, 2\)"):
+        OutcomeLimits([[1.0]], [0.0], [1.0], ranges=[0.0, 1.0])

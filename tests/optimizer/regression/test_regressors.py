@@ -10,38 +10,20 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+from three_groups import BOTH, KERNELS, NOISE, data, norm, varying
 
 from optimizer import AggregateGPRegressor, DecomposedGPRegressor
-
-BOTH = [DecomposedGPRegressor, AggregateGPRegressor]
-KERNELS = [ConstantKernel(1.5) * RBF(0.3), Matern(0.5, nu=1.5), RationalQuadratic(0.4, 0.5)]
-NOISE = [0.01, 0.02, 0.005]
 
 EXPECTED_FAILURES = {
     "check_regressor_multioutput": "outcomes of J groups are fitted, one composed value is predicted: (n,)"
 }
 SKIPPED_BY_SCIKIT_LEARN = {"check_array_api_input"}
 """Runs only with SCIPY_ARRAY_API set, for estimators that take other array types than NumPy's."""
-
-
-def varying(X):
-    return np.stack([np.ones(len(X)), 1 + X[:, 0], -X[:, 0] * X[:, -1]], axis=1)
-
-
-def data(n=30, d=2, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, d))
-    Y = np.stack([np.sin(4 * X[:, 0]), X[:, -1] ** 2, X.sum(axis=1)], axis=1)
-    return X, Y + 0.05 * rng.standard_normal(Y.shape), rng.random((9, d))
-
-
-def norm(F):
-    return np.sqrt(1 + (F**2).sum(axis=1))
 
 
 # The estimator's contract

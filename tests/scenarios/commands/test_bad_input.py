@@ -54,8 +54,11 @@ def test_a_mistake_in_the_file_names_file_key_value_and_what_is_accepted(
         ("population = [1, 2, 3, 4, -5]", ["population", "-5"]),
         (f"contacts = [{ONES}, {ONES}, {ONES}, {ONES}, [1, 1, 1, 1, -2]]", ["contacts", "-2"]),
         (f"contacts = [{ONES}, {ONES}, {ONES}, {ONES}, [1, 1, 1, 1]]", ["contacts", "5 x 5"]),
-        (f"contacts = [{ONES}, {ONES}, {ONES}, {ONES}, [1, 1, 1, 1, nan]]", ["options", "finite"]),
-        ("budget = 2026-01-01", ["options", "finite numbers"]),
+        (
+            f"contacts = [{ONES}, {ONES}, {ONES}, {ONES}, [1, 1, 1, 1, nan]]",
+            ["options.contacts[4][4] = nan; accepted", "finite number"],
+        ),
+        ("budget = 2026-01-01", ["environment.options.budget = 2026-01-01; accepted: text, a finite number"]),
     ],
 )
 def test_an_impossible_environment_is_refused_before_anything_is_written(
@@ -72,6 +75,9 @@ def test_unknown_names_come_with_the_nearest_valid_one(scenario_file, policyloop
     refused = one_line_refusal
     refused(policyloop("run", "flux", "--out", out), tmp_path, ["'flux'", "did you mean 'flu'"])
     refused(policyloop("run", tmp_path / "no.toml", "--out", out), tmp_path, ["no.toml", "no such"])
+    refused(
+        policyloop("run", tmp_path, "--out", out), tmp_path, [f"{tmp_path}: is a folder; give the name of"]
+    )
     path = scenario_file(environment="vally")
     refused(
         policyloop("run", path, "--out", out), tmp_path, ["'vally'", "did you mean 'valley'", "small.toml"]

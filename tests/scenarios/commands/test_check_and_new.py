@@ -4,10 +4,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import simulators.contract.checker
+from scenarios.commands.check import misses
 
 FAULTY = """
 import numpy as np
@@ -257,3 +260,16 @@ def test_nothing_is_written_over(tmp_path, policyloop):
     assert code == 2
     assert "is there already" in err
     assert not list((tmp_path / "my-clinics").iterdir())
+
+
+def test_what_a_fit_misses_is_named_from_a_tenth_on():
+    def fitted(expected, misfit=4.0):
+        fit = SimpleNamespace(
+            observed=np.array([0.2, 0.4, 0.0]), expected=np.array(expected), labels="abc", misfit=misfit
+        )
+        return misses(SimpleNamespace(fit=fit))
+
+    assert fitted([0.2, 0.4, 0.0]) == fitted([0.219, 0.361, 0.0]) == fitted([0.3, 0.4, 0.0], misfit=1.0) == []
+    (told,) = fitted([0.221, 0.2, 0.0])
+    assert "2 of 3 values observed are missed by more than 10%: b 0.4 (fitted 0.2, -50 %), a 0.2" in told
+    assert misses(SimpleNamespace()) == misses(SimpleNamespace(fit=None)) == []

@@ -74,3 +74,11 @@ def test_options_that_are_handed_on_are_told_with_their_meaning_and_unit():
     for name in ("battery", "gateways", "packet_energy", "wake_every", "report_change", "window", "columns"):
         assert told[name].meaning, name
     assert "Joules" in told["battery"].meaning and told["battery"].kind == "float"
+
+
+def test_a_meaning_that_several_options_share_is_told_once(policyloop, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    _, out, _ = policyloop("list", "flu-abm")
+    assert out.count("pupils in a class and in a school") == 1
+    row = next(line for line in out.splitlines() if line.startswith("│ school_size"))
+    assert "As class_size." in row

@@ -1,5 +1,8 @@
 """Small things that users of the command line meet in their first hour."""
 
+import subprocess
+import sys
+
 import pytest
 
 from scenarios import load, run
@@ -76,3 +79,45 @@ def test_a_run_that_fails_before_its_first_round_is_not_to_go_on(
     code, _, error = policyloop("run", scenario_file(), "--out", tmp_path / "s.sqlite", "--quiet")
     assert code == 1 and "no such column" in error and error.count("\n") == 1
     assert Study(tmp_path / "s.sqlite").worlds  # its kernels are kept
+
+
+def test_a_finished_study_says_that_nothing_is_left_and_how_it_grows(scenario_file, policyloop, tmp_path):
+    out = tmp_path / "s.sqlite"
+    assert policyloop("run", scenario_file(agents='["random"]'), "--out", out, "--quiet")[0] == 0
+    code, _, error = policyloop("resume", out)
+    assert code == 0
+    assert error == (
+        f"{out}: nothing is left to run, all 8 rounds are stored; "
+        "more --trials, --rounds or --agents make it grow\n"
+    )
+    assert policyloop("resume", out, "--quiet")[2] == ""
+
+
+def test_a_study_that_is_not_there_is_to_be_started(policyloop, tmp_path):
+    code, _, error = policyloop("resume", tmp_path / "s.sqlite")
+    assert code == 2
+    assert error.endswith(f"start it with policyloop run SCENARIO --out {tmp_path / 's.sqlite'}\n")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "flu"], ["--help"]])
+def test_who_reads_only_the_beginning_is_told_of_no_fault(arguments):
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "policyloop", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    writer.stdout.close()  # as `| head` does when it has seen enough
+    assert writer.stderr is not None
+    assert (writer.stderr.read(), writer.wait()) == ("", 0)
+
+
+def test_a_budget_that_is_no_number_is_told_with_what_is_accepted(scenario_file, policyloop, tmp_path):
+    out = tmp_path / "s.sqlite"
+    assert policyloop("run", scenario_file(agents='["random"]', samples=0), "--out", out, "--quiet")[0] == 0
+    code, _, error = policyloop("what-if", out, "--budget", "inf")
+    assert (code, error) == (
+        2,
+        "policyloop: budget inf; accepted: a number, in the unit of the study's own budget\n",
+    )

@@ -49,8 +49,8 @@ def of_survey(folder):
 @pytest.mark.parametrize(
     ("download", "groups"),
     [
-        (of_prem, ["0-19", "20-64", "65+"]),
-        (of_mistry, ["0-4", "5-17", "18-64", "65+"]),
+        pytest.param(of_prem, ["0-19", "20-64", "65+"], marks=pytest.mark.slow),
+        pytest.param(of_mistry, ["0-4", "5-17", "18-64", "65+"], marks=pytest.mark.slow),
         (of_survey, ["0-17", "18-64", "65+"]),
     ],
 )

@@ -28,6 +28,7 @@ def edited(country, old, new):
     return path
 
 
+@pytest.mark.slow
 def test_a_new_town_works_at_once_and_says_what_it_was_built_of(country, policyloop, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = policyloop("check", country / "town.toml")

@@ -71,11 +71,14 @@ def test_limits_are_read_for_groups_of_any_name(shared):
         (("--limit", "71+ <= 2"), "'71+'"),
         (("--limit", "70+ < 2"), "GROUP <= NUMBER"),
         (("--limit", "70+ <= nan"), "no finite number"),
+        (("--limit", "0.03 >= 70+"), "the number comes last"),
         (("--limit", "70+ <= 1", "--limit", "70+ >= 2"), "cannot both be kept"),
         (("--limit", "gone.py:g <= 2"), "gone.py"),
         (("--limit-probability", "1"), "above 0 and below 1"),
+        (("--limit-probability", "0.9"), "neither the study nor the question has a limit"),
+        (("--weights", "70+=0, a*b=0, x,y=0, <5 years=0"), "all groups weigh nothing"),
         (("--budget", "-1"), "budget of -1"),
-        (("--budget", "nan"), "finite number"),
+        (("--budget", "nan"), "budget nan; accepted: a number"),
         (("--fix", "z=1"), "'z'"),
         (("--fix", "x=2"), "outside 0 to 1"),
         (("--fix", "x=one"), "no finite number"),
@@ -86,6 +89,22 @@ def test_limits_are_read_for_groups_of_any_name(shared):
 def test_what_cannot_be_asked_is_one_line_and_exit_code_2(arguments, words, shared, policyloop):
     code, out, error = policyloop("what-if", shared, *arguments)
     assert code == 2 and words in error and error.count("\n") == 1 and not out
+
+
+def test_the_study_s_own_objective_is_asked_for_as_total_too_and_signs_of_limits_may_be_typeset(shared):
+    (own,), (total,) = (
+        what_if(shared, limits=["70+ <= 0.9"]),
+        what_if(shared, objective="total", limits=["70+ ≤ 0.9"]),
+    )
+    assert total.best == own.best
+
+
+def test_a_frontier_that_no_policy_reaches_says_which_comes_nearest_before_it_is_traced(shared, policyloop):
+    code, out, error = policyloop(
+        "frontier", shared, "--between", "total", "--and", "70+", "--limit", "total <= -5", "--quiet"
+    )
+    assert code == 2 and not out and error.count("\n") == 1
+    assert "the nearest by its prediction, x " in error and ", y " in error and "does with" in error
 
 
 def test_where_no_policy_keeps_a_limit_one_line_says_which_comes_nearest_and_how_near(shared, policyloop):

@@ -108,6 +108,7 @@ def test_it_prints_a_table_csv_and_a_figure(valley, policyloop, tmp_path):
     ("words", "said"),
     [
         (["--policy", "0.5,0.5"], "1 entries are needed (x), and it has 2"),
+        (["--policy", "curent"], "did you mean 'current'?"),
         (["--policy", "y=0.5"], "lever"),
         (["--policy", "2"], "policy '2'"),
         (["--policy", "current"], "names no practice of today"),
@@ -144,3 +145,11 @@ def test_a_composition_that_fails_costs_its_steps_only(tmp_path, policyloop):
     first, second = json.loads(out)["policies"]
     assert code == 1 and "not beyond" in err and (first["failed"], second["failed"]) == (0, 5)
     assert first["objective"]["mean"] == pytest.approx(2.18, abs=0.05) and second["objective"]["mean"] is None
+
+
+def test_the_table_says_that_the_noise_of_seeds_is_in_its_intervals(valley, policyloop):
+    code, out, _ = policyloop("evaluate", valley, "--policy", "0.5", "--policy", "0.2", "--seeds", "6")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "means over seeds with their noise, 95 % intervals of the means" in said
+    assert "a single simulation may lie further off" in said

@@ -141,3 +141,10 @@ def test_what_was_simulated_beside_the_frontier_is_beaten_in_all(study, limits):
     assert beside and all(found.points[i].tried for i in beside)
     for i in beside:
         assert ((means <= means[i]).all(axis=1) & (means < means[i]).any(axis=1)).any()
+
+
+def test_objectives_whose_ends_differ_by_rounding_alone_have_no_frontier():
+    low, high = np.array([22.0866663221, -3.0, 0.0]), np.array([22.0866663221 + 1e-12, -1.0, 0.0])
+    span = tracing.spans(low, high)
+    np.testing.assert_allclose(span, [1.0, 2.0, 1.0])
+    assert tracing._apart(np.array([low, high])[:, :1] / span[:1]) == [0]

@@ -52,7 +52,7 @@ def study(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("over", ["worst", "cvar:0.5"])
+@pytest.mark.parametrize("over", ["worst", pytest.param("cvar:0.5", marks=pytest.mark.slow)])
 def test_the_objective_of_an_ensemble_is_stored_and_asked_again(study, over):
     options = 'intervention = "vaccination"'
     made = study("flu-ode", tail=f'[ensemble]\nr0 = [1.3, 1.5, 1.7]\nobjective = "{over}"\n', options=options)
@@ -118,6 +118,7 @@ def test_a_group_of_all_members_is_that_of_each():
         reweighing(["old*3", "r0=1.3: old*2"], groups)
 
 
+@pytest.mark.slow
 def test_a_scenario_s_limits_and_weights_hold_for_every_member(study):
     tail = '[[limits]]\ngroup = "70+"\nat_most = 0.9\n[ensemble]\nr0 = [1.3, 1.5]\n'
     head = 'weights = { "70+" = 5.0 }'

@@ -99,6 +99,7 @@ def test_other_objectives_are_answered_near_their_true_optimum(objective, of, sh
     assert answer.sense == "minimize" and answer.unit == ("groups" if objective[:5] == "count" else "days")
 
 
+@pytest.mark.slow
 def test_limits_are_kept_in_the_truth_in_most_of_20_seeds(tmp_path):
     kept = []
     values = {"rounds": 6, "trials": 1, "agents": '["d-ei"]', "head": "", "environment": "few-shares"}

@@ -71,6 +71,7 @@ def test_categories_and_whole_numbers_reach_as_far_as_on_a_grid(tmp_path):
     assert share.low <= good[:, 0].min() + 0.2 and share.high >= good[:, 0].max() - 0.2
 
 
+@pytest.mark.slow
 def test_limits_are_kept_as_surely(tmp_path):
     tail = '[[limits]]\ngroup = "x,y"\nat_most = 0.06'
     found, known = study(tmp_path, "reach-shares", rounds=16, tail=tail)

@@ -57,14 +57,6 @@ def test_the_agents_compared_have_the_numbers_of_compare(flu, tmp_path):
         assert cells["Seconds a round of the agent"] == Language().number(row["seconds_a_round"]["mean"])
 
 
-def test_every_group_before_and_after_is_predicted_as_what_if_does(flu, tmp_path):
-    (answer,) = scenarios.what_if(flu)
-    _, rows = page_of(flu, tmp_path).table("Group", "Difference")
-    for group, estimate in answer.current.groups.items():
-        assert rows[group][1] == Language().estimate(estimate)
-    assert rows["Objective"][1] == Language().estimate(answer.current.objective)
-
-
 def test_other_budgets_are_answered_as_what_if_does(flu, tmp_path):
     page = page_of(flu, tmp_path)
     _, rows = page.table("Budget", "Best policy")

@@ -32,10 +32,10 @@ SECRET = "[[limits]]\ngroup = 'left'\nat_least = -1.04"  # its outcomes are thes
 
 
 @pytest.fixture
-def studied(scenario_file, tmp_path):
+def studied(scenario_file, kept_run, tmp_path):
     def made(limits=LEFT, environment="valley", trials=5):
         text = TEXT.format(limits=limits, environment=environment, trials=trials)
-        return run(load(scenario_file(text)), out=tmp_path / "s.sqlite")
+        return kept_run(scenario_file(text), tmp_path / "s.sqlite")
 
     return made
 

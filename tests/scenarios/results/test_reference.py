@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scenarios import load, run
 from scenarios.results.statistics import compare
 
 
 @pytest.fixture
-def studied(scenario_file, tmp_path):
+def studied(scenario_file, kept_run, tmp_path):
     def made(agents='["uniform", "gp-ucb", "random", "d-gpucb"]', **changes):
         values = {"agents": agents, "trials": 6, "rounds": 5, **changes}
-        return run(load(scenario_file(**values)), out=tmp_path / "s.sqlite")
+        return kept_run(scenario_file(**values), tmp_path / "s.sqlite")
 
     return made
 

@@ -142,6 +142,7 @@ def test_as_many_workers_as_the_system_permits_are_let_in_and_no_more(most, word
     assert done.stdout.startswith(words), done.stderr
 
 
+@pytest.mark.slow
 def test_a_temporary_folder_with_a_long_name_leaves_workers_a_way(flu_file, tmp_path):
     """A socket's name has room for some hundred characters."""
     temporary = tmp_path / ("long" * 30)

@@ -8,7 +8,7 @@ import sys
 
 import psutil
 import pytest
-from studies import FLU, assert_same, eventually, start, wait_for_rounds
+from studies import assert_same, eventually, start, wait_for_rounds
 
 from scenarios import UserError, load, run
 from scenarios.running.dispatch import workforce
@@ -17,18 +17,6 @@ from scenarios.study.study import Study
 distributed = pytest.importorskip("distributed")
 
 QUIET = {"DASK_LOGGING__DISTRIBUTED": "error"}
-
-
-@pytest.fixture(scope="module")
-def flu(tmp_path_factory):
-    path = tmp_path_factory.mktemp("flu") / "flu-small.toml"
-    path.write_text(FLU)
-    return path
-
-
-@pytest.fixture(scope="module")
-def undisturbed(flu):
-    return run(load(flu), out=flu.parent / "undisturbed.sqlite")
 
 
 def dask(*arguments):

@@ -39,7 +39,8 @@ def test_ctrl_c_once_loses_no_round_in_flight(jobs, faulty, tmp_path):
     assert all(values[one.trial, one.round] == one.outcomes for one in kept)
 
 
-@pytest.mark.parametrize("jobs", JOBS)
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_twice_ends_a_step_that_takes_for_ever(jobs, faulty, tmp_path):
     out = tmp_path / "s.sqlite"
     path, _, log = gated(faulty, tmp_path, free=2, rounds=200, limits="step_seconds = 300.0")
@@ -55,6 +56,7 @@ def test_ctrl_c_twice_ends_a_step_that_takes_for_ever(jobs, faulty, tmp_path):
     assert kept == 2 and re.search(rf"stopped; {kept} rounds are stored", error)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_by_its_study_alone(faulty, policyloop, tmp_path):
     out = tmp_path / "s.sqlite"
     path, gate, log = gated(faulty, tmp_path, free=2, rounds=6)

@@ -15,7 +15,8 @@ def stored(path: Path) -> set[str]:
     return {f"{one.trial}/{one.agent}/{one.round}" for one in Study(path).rounds()}
 
 
-@pytest.mark.parametrize(("least", "studies"), [(4, 1), pytest.param(50, 2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("least", "studies"), [(4, 1), (50, 2)])
 def test_kills_lose_no_round_and_change_nothing(least, studies, tmp_path):
     """Killed again and again: while it starts or learns, or some moments after it told of a round."""
     (tmp_path / "flu-small.toml").write_text(FLU)

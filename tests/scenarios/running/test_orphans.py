@@ -94,10 +94,10 @@ def zombie(pid):
     [
         pytest.param("program", 1, "", marks=pytest.mark.slow),
         ("program", 2, ""),
-        ("waits", 1, ""),
+        pytest.param("waits", 1, "", marks=pytest.mark.slow),
         pytest.param("waits", 2, "", marks=pytest.mark.slow),
-        ("waits", 1, "step_seconds = 1000.0"),
-        ("keeps_python_to_itself", 2, ""),
+        pytest.param("waits", 1, "step_seconds = 1000.0", marks=pytest.mark.slow),
+        pytest.param("keeps_python_to_itself", 2, "", marks=pytest.mark.slow),
         pytest.param("keeps_python_to_itself", 1, "step_seconds = 1000.0", marks=pytest.mark.slow),
     ],
 )

@@ -9,22 +9,10 @@ from pathlib import Path
 import pandas as pd
 import psutil
 import pytest
-from studies import FLU, assert_same, results, start, wait_for_rounds, workers_of
+from studies import assert_same, results, start, wait_for_rounds, workers_of
 
 from scenarios import UserError, load, run
 from scenarios.study.study import Study
-
-
-@pytest.fixture(scope="module")
-def flu(tmp_path_factory):
-    path = tmp_path_factory.mktemp("flu") / "flu-small.toml"
-    path.write_text(FLU)
-    return path
-
-
-@pytest.fixture(scope="module")
-def undisturbed(flu):
-    return run(load(flu), out=flu.parent / "undisturbed.sqlite")
 
 
 def test_workers_change_nothing(flu, undisturbed, tmp_path):
@@ -64,7 +52,8 @@ def test_ctrl_c_keeps_every_finished_round_and_says_how_to_go_on(jobs, flu, undi
     assert [path.name for path in tmp_path.iterdir()] == ["stopped.sqlite"]
 
 
-@pytest.mark.parametrize("background", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("background", [False, True])
 def test_sigterm_of_a_scheduler_keeps_every_finished_round_too(background, flu, undisturbed, tmp_path):
     out = tmp_path / "stopped.sqlite"
     process = start("run", flu, "--out", out, background=background)
@@ -88,6 +77,7 @@ def test_ctrl_c_while_the_workers_start_prints_no_traceback(flu, tmp_path):
     assert process.returncode == 130 and "Traceback" not in error
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_round_leaves_nothing(flu, tmp_path):
     out = tmp_path / "stopped.sqlite"
     process = start("run", flu, "--out", out, "--samples", "3000")  # minutes of learning
@@ -101,6 +91,7 @@ def test_ctrl_c_before_the_first_round_leaves_nothing(flu, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_killed_workers_rounds_are_handed_to_another(flu, undisturbed, tmp_path):
     out = tmp_path / "lost.sqlite"
     process = start("run", flu, "--out", out, "--jobs", "2")

@@ -21,6 +21,11 @@ LABELS = ["share", "nurses", "beds", "tariff"]
 OLD = Path(__file__).parents[1] / "old" / "whole_numbers_rounded.study.sqlite"
 
 
+def exactly(path):
+    """A table of a CSV, to the last bit: pandas before 3 has to be asked for that."""
+    return pd.read_csv(path, float_precision="round_trip")
+
+
 @pytest.fixture
 def clinic_file(scenario_file):
     """Write a scenario on the clinic; options in TOML."""
@@ -84,7 +89,7 @@ def test_the_table_holds_floats_ints_and_names(whole_study):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_an_exported_table_is_read_back_with_its_kinds(whole_study, ending, tmp_path):
     path = whole_study.export(tmp_path / f"t.{ending}")
-    read = pd.read_csv if ending == "csv" else pd.read_parquet
+    read = exactly if ending == "csv" else pd.read_parquet
     pd.testing.assert_frame_equal(read(path), whole_study.to_dataframe(), check_exact=True)
 
 
@@ -193,7 +198,7 @@ def test_a_study_made_before_levers_had_kinds_is_shown_as_real_numbers(old_study
         assert (code, err) == (0, ""), words
     found = json.loads(policyloop("compare", old_study, "--format", "json")[1])
     assert isinstance(found["random"]["recommendation"]["policy"]["nurses"], float)
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), frame, check_exact=True)
+    pd.testing.assert_frame_equal(exactly(tmp_path / "t.csv"), frame, check_exact=True)
 
 
 def test_resuming_a_study_whose_whole_numbers_were_rounded_says_what_to_write(old_study, policyloop):

@@ -100,6 +100,7 @@ def test_what_no_run_writes_is_damage_even_with_right_checksums(change, words, s
         run(load(tmp_path / "s.toml"), out=path, resume=True)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_damaged_file_is_read_that_was_not_written(tmp_path):
     study = BENCHMARK["make"](tmp_path, "valley", 7)
     whole, rng = BENCHMARK["contents"](study), np.random.default_rng(3)

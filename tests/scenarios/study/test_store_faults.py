@@ -136,6 +136,7 @@ def test_a_full_disk_ends_the_run_in_words_and_keeps_what_was_stored(jobs, fault
     assert_same(run(load(path, LONG), out=tmp_path / "s.sqlite", resume=True), whole)
 
 
+@pytest.mark.slow
 def test_a_file_size_quota_ends_the_run_in_words_and_keeps_what_was_stored(faulty, tmp_path):
     path, out = faulty(trials=2), tmp_path / "s.sqlite"
     code = (
@@ -199,6 +200,7 @@ def test_a_store_that_another_program_keeps_is_refused_in_words(
     assert_same(Study(half), whole)
 
 
+@pytest.mark.slow
 def test_a_second_run_is_refused_while_the_first_one_writes(faulty, policyloop, tmp_path, monkeypatch):
     monkeypatch.setattr(WriterLock, "PATIENCE", 0.1)
     path, out = faulty(rounds=20_000, options="pause = 0.05"), tmp_path / "s.sqlite"

@@ -96,7 +96,7 @@ def policies(study, label):
     return frame[frame["agent"] == label][["x_x", "x_y"]].to_numpy()
 
 
-@pytest.mark.parametrize("environment", ["hilly", "hardest"])
+@pytest.mark.parametrize("environment", ["hilly", pytest.param("hardest", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize(
     ("prior", "rounds"),

@@ -71,7 +71,7 @@ def scenario(tmp_path, monkeypatch):
     return written
 
 
-@pytest.mark.parametrize("samples", [8, 0])
+@pytest.mark.parametrize("samples", [8, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_resumed_study_is_the_one_that_was_run_at_once(samples, scenario, tmp_path):
     whole = run(scenario(13, samples=samples), out=tmp_path / "a.sqlite")
     run(scenario(11, samples=samples), out=tmp_path / "b.sqlite")
@@ -80,6 +80,7 @@ def test_a_resumed_study_is_the_one_that_was_run_at_once(samples, scenario, tmp_
     assert (whole.to_dataframe().status == "ok").all()
 
 
+@pytest.mark.slow
 def test_another_process_resumes_it_by_the_file_alone(scenario, tmp_path):
     out = tmp_path / "a.sqlite"
     run(scenario(3), out=out)
@@ -126,7 +127,7 @@ def test_what_cannot_be_used_is_told_in_one_line_before_anything_is_written(
     assert not (tmp_path / "a.sqlite").exists()
 
 
-@pytest.mark.parametrize("samples", [8, 0])
+@pytest.mark.parametrize("samples", [8, pytest.param(0, marks=pytest.mark.slow)])
 def test_who_reads_the_study_imports_nothing_and_says_so(samples, scenario, tmp_path):
     out = tmp_path / "a.sqlite"
     run(scenario(11, samples=samples), out=out)

@@ -115,6 +115,7 @@ def test_a_question_is_answered_with_the_rounds_continued_from(first, tmp_path):
     assert found.forgotten and len(found.rounds) == 4
 
 
+@pytest.mark.slow
 def test_rounds_of_what_is_continued_do_not_share_their_noise(tmp_path):
     """Of the same seed, for three studies in a row: no two observations of the groups err alike."""
     last, errors = None, []

@@ -61,6 +61,7 @@ def test_agents_are_compared_by_paired_differences(study):
     assert table["d-gpucb"]["cumulative_regret"] == {"mean": None, "low": None, "high": None}
 
 
+@pytest.mark.slow
 def test_the_command_line_says_that_regret_is_unknown(study, policyloop, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, text, _ = policyloop("compare", study.path)

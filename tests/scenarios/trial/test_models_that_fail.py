@@ -53,10 +53,18 @@ def faulty(tmp_path, monkeypatch):
     ("fault", "cause"),
     [
         ("sys.exit('no licence')", "ended with exit code 1; standard error ends: no licence"),
-        ("print('Loading...')", "must write one JSON object or list, and nothing else, to standard output"),
+        pytest.param(
+            "print('Loading...')",
+            "must write one JSON object or list, and nothing else, to standard output",
+            marks=pytest.mark.slow,
+        ),
         ("os.kill(os.getpid(), 9)", "was killed by SIGKILL"),
         ("print(json.dumps({'left': 1})); sys.exit()", "no group right"),
-        ("print(json.dumps([float('nan')] * 2)); sys.exit()", "every outcome is nan"),
+        pytest.param(
+            "print(json.dumps([float('nan')] * 2)); sys.exit()",
+            "every outcome is nan",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_study_goes_on_and_says_which_policy_and_seed(faulty, policyloop, fault, cause, monkeypatch):

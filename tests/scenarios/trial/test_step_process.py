@@ -60,6 +60,7 @@ def test_limits_change_no_result_and_may_change_when_a_study_goes_on(faulty, tmp
     assert results(grown)[1:] == results(plain)[1:]
 
 
+@pytest.mark.slow
 def test_kernels_are_learned_within_the_limits_too(faulty, caplog, tmp_path):
     agents = {"agents": '["gp-ucb"]', "samples": 5, "rounds": 1}
     free = run(load(faulty(**agents)), out=tmp_path / "free.sqlite")

@@ -131,7 +131,11 @@ CHECKS = dict(zip(PARTS, (assert_limits, assert_levers, assert_missing, assert_o
                           assert_batches, assert_objectives, assert_replicates), strict=True))  # fmt: skip
 
 
-@pytest.mark.parametrize("parts", PAIRS, ids=" and ".join)
+@pytest.mark.parametrize(
+    "parts",
+    [parts if len(parts) > 2 else pytest.param(parts, marks=pytest.mark.slow) for parts in PAIRS],
+    ids=" and ".join,
+)
 def test_they_go_together_and_a_study_resumes_to_the_same_end(parts, tmp_path, policyloop):
     study = run(load(written(tmp_path, parts)), out=tmp_path / "s.sqlite")
     assert {one.status for one in study.rounds()} <= {"ok", "partial"}

@@ -153,3 +153,19 @@ def test_a_page_is_told_what_it_does_not_know_in_parts(finished, monkeypatch):
 def test_what_a_page_says_to_know_is_not_believed(finished, known):
     story = Story(Follower(finished.path))
     assert story.new_rounds({"generation": 0, "known": known}, None)["from"] == 0
+
+
+def test_what_agents_recommend_is_seen_once_it_is_written(finished, tmp_path):
+    path = tmp_path / "grows.sqlite"
+    with begun(finished, path) as store:
+        store.add(finished.rounds())
+        follower = Follower(path)
+        assert follower.advice == []
+        store.add([], finished.recommendations()[:3])
+        follower.look()
+        assert follower.advice == finished.recommendations()[:3]
+        answer = Story(follower).new_rounds({}, None)
+    assert [(one["trial"], one["agent"]) for one in answer["advice"]] == [
+        (one.trial, one.agent) for one in finished.recommendations()[:3]
+    ]
+    assert answer["rounds"]["expected"] == [one.expected for one in follower.rounds]

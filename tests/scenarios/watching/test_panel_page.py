@@ -141,3 +141,17 @@ def test_it_can_be_used_by_the_keyboard_alone(browser, path):
         page.find("#weight-0").send_keys(Keys.ARROW_RIGHT)
         page.until_says("#question", "70+*2")
         assert page.find("#weight-0").get_attribute("aria-valuetext") == "× 2"
+
+
+def test_a_frontier_that_cannot_be_shown_is_not_said_to_be_computed_for_ever(browser, path):
+    panel = Panel(path)
+
+    def gone(asked, left):
+        return {"next": {}, "gain": 0.1, "pays": False, "points": [{}], "problem": ""}
+
+    calls = {"rounds": Story(Follower(path)).new_rounds, "begin": panel.begin}
+    calls |= {"answer": panel.answer, "frontier": gone}
+    with opened(browser, "study.html", calls) as page:
+        page.find("#tab-ask").click()
+        page.until_says("#trade", "The frontier cannot be shown")
+        assert "busy" not in page.find("#frontier").get_attribute("class")

@@ -74,7 +74,8 @@ def test_a_finished_study_is_shown_and_nothing_is_complained_of(browser, finishe
         assert [one.text for one in page.all("#levers figcaption")] == ["x share"]
         assert [one.text for one in page.all("#groups figcaption")] == ["left points", "right points"]
         assert dots(page, "#levers") == 24 and dots(page, "#groups", 1) == 24
-        best = min(one.objective for one in finished.rounds() if one.agent == "random")
+        own = [one for one in finished.rounds() if one.agent == "random"]
+        best = min(one.expected for one in own if one.round > len(design_of(finished, one.trial)))
         assert f"{best:.3f}" in page.text('.card[data-agent="random"]')
         assert not page.complaints()
 
@@ -186,3 +187,47 @@ def test_stations_that_were_asked_are_on_a_map_with_their_names(browser, tmp_pat
         assert drawn > 10
         assert frame["station"].iloc[-1] in page.text("#latest tbody tr:first-child")
         assert not page.complaints()
+
+
+def design_of(study, trial):
+    """The first rounds of a trial in which all its agents tried the same."""
+    each = [
+        [one.policy for one in study.rounds() if (one.trial, one.agent) == (trial, agent)]
+        for agent in study.scenario.labels
+    ]
+    found = []
+    for policies in zip(*each, strict=True):
+        if any(one != policies[0] for one in policies):
+            break
+        found.append(policies[0])
+    return found
+
+
+def test_cards_tell_what_is_known_without_noise_and_whose_policy_it_was(browser, tmp_path):
+    """The luckiest noisy round would lead with less than any policy is worth."""
+    (tmp_path / "s.toml").write_text(
+        'name = "s"\nrounds = 11\ntrials = 1\nseed = 5\nagents = ["d-ei", "random"]\n[environment]\n'
+        'name = "flu-ode"\noptions = { days = 100 }\n[prior]\nsamples = 0\n'
+    )
+    study = run(load(tmp_path / "s.toml"), out=tmp_path / "s.sqlite")
+    with page_of(browser, study.path) as page:
+        page.until_says("#state", "finished")
+        for agent in ("d-ei", "random"):
+            own = [one for one in study.rounds() if one.agent == agent]
+            shared = len(design_of(study, 1))
+            best = min(own[shared:], key=lambda one: one.expected)
+            whose = f"{11 - shared} rounds of its own choice"
+            said = page.text(f'.card[data-agent="{agent}"]')
+            assert f"{best.expected:.4g}" in said
+            assert f"best of {whose}, without noise, trial 1, round {best.round}" in said
+        page.until_says("#agents-chart figcaption", "Best objective so far without noise by agent")
+
+
+def test_where_noise_is_all_there_is_cards_say_so(browser, levers):
+    with page_of(browser, levers.path) as page:
+        page.until_says("#state", "finished")
+        said = page.text(".card")
+        assert (
+            "noise included: the luckiest of 12 rounds of its own choice" in said
+            or "simulated again on" in said
+        )

@@ -183,7 +183,7 @@ def distance(one, x, point):
     return (np.abs(x - point) / np.where(width > 0, width, 1.0)).sum(axis=-1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(spaces(), st.integers(0, 2**32 - 1))
 def test_feasible_are_the_listed_policies_and_no_others(one, seed):
     listed = grid(one.levers)
@@ -198,7 +198,7 @@ def test_feasible_are_the_listed_policies_and_no_others(one, seed):
     assert not one.contains(shifted).any()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(spaces(), st.integers(0, 2**32 - 1))
 def test_the_projection_is_the_nearest_of_the_listed_policies(one, seed):
     point = np.random.default_rng(seed).uniform(-6, 10, one.d)
@@ -209,7 +209,7 @@ def test_the_projection_is_the_nearest_of_the_listed_policies(one, seed):
     assert distance(one, x, point) <= 1.01 * distance(one, listed, point).min() + 1e-6
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(spaces(st.one_of(LEVERS, REAL)), st.integers(0, 2**32 - 1))
 def test_the_projection_of_a_mixed_space_is_feasible_and_its_whole_entries_are_nearest(one, seed):
     """Beside it, a linear program for every choice of the whole entries."""
@@ -250,7 +250,7 @@ def least_distance(one, point, width, low, high):
     return answer.fun if answer.status == 0 else np.inf
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(spaces(st.one_of(LEVERS, REAL)))
 def test_probes_are_what_they_say(one):
     assert all(one.contains([policy])[0] for policy in feasible(one, 8))

@@ -87,6 +87,22 @@ def test_what_is_wrong_with_a_target_is_one_line(file, attribute, options, messa
 
 
 @pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("class Helper: pass\n", ""),
+        (
+            "LARGE = 3\nclass Helper: pass\ndef waiting(x): return [x]\n",
+            "; it has waiting; a function that is named",
+        ),
+    ],
+)
+def test_what_is_no_simulator_is_not_offered_as_one(tmp_path, text, offered):
+    (tmp_path / "clinic.py").write_text(text)
+    with pytest.raises(ValueError, match=f"has no 'clinic'{offered or '$'}"):
+        simulators.make(f"{tmp_path}/clinic.py:clinic")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("1 +", "cannot be imported: SyntaxError"),

@@ -152,8 +152,59 @@ def test_more_groups_than_a_country_has(refused):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match="nowhere.csv: No such file or directory"):
+    with pytest.raises(ValueError, match="nowhere.csv: No such file or directory$"):
         read_country(tmp_path / "nowhere.csv", tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("name", ["group.csv", "Groups.CSV", "grupos.csv"])
+def test_a_misspelt_file_is_told_the_one_that_is_there(tmp_path, name):
+    (tmp_path / "groups.csv").write_text(GROUPS)
+    (tmp_path / "x.txt").write_text("")
+    with pytest.raises(ValueError, match=r"No such file or directory; did you mean 'groups\.csv'\?$"):
+        read_country(tmp_path / name, tmp_path / "groups.csv")
+
+
+TOTALS = CONTACTS.replace("\n", ",3.4\n").replace("65+,3.4", "65+,Total", 1)
+SEMICOLON = "where the decimal mark is a comma, part cells by semicolons, or write numbers with a point"
+
+
+@pytest.mark.parametrize(
+    ("contacts", "line"),
+    [
+        (TOTALS, "its column 'Total' is the sum of the groups, and none itself; leave it out"),
+        (
+            CONTACTS + "Summe,1,2,3\n",
+            "its row 'Summe' is the sum of the groups, and none itself; leave it out",
+        ),
+        (
+            CONTACTS.replace("5-64,0.2,5,0.4\n", ""),
+            "is not square: 2 rows and 3 columns of contacts; there is no row of '5-64'",
+        ),
+        (
+            ",0-4,5-64,65+\n0-4,1,0,2,0,0,4\n5-64,0,2,5,0,0,4\n65+,0,2,2,0,1,0\n",
+            "is not square: 4 rows and 6 columns of contacts; rows have more cells than the header: "
+            f"{SEMICOLON}",
+        ),
+    ],
+)
+def test_sums_gaps_and_decimal_commas_among_contacts_are_told(refused, contacts, line):
+    assert refused(contacts=contacts) == f"contacts.csv: {line}"
+
+
+def test_decimal_commas_between_commas_are_no_numbers(refused):
+    groups = "name,persons,death\n0-4,100,0,5\n5-64,1000,0,1\n65+,200,0,1\n"
+    assert refused(groups) == f"groups.csv: row 2 has 4 cells, and the header 3: {SEMICOLON}"
+
+
+def test_a_total_that_is_none_is_refused_and_one_that_is_one_left_out(refused, tmp_path):
+    line = (
+        "groups.csv: row 5 ('Insgesamt'): 2,300 persons, where the other rows have 1,300; leave out a total"
+    )
+    assert refused(f"{GROUPS}Insgesamt,2300\n").startswith(line)
+    (tmp_path / "g.csv").write_text(f"{GROUPS}Overall,1300\n")
+    country = read_country(tmp_path / "g.csv", tmp_path / "contacts.csv")
+    assert country.groups == ("0-4", "5-64", "65+")
+    assert any("'Overall') is the sum of the others, and left out" in said for said in country.findings)
 
 
 @pytest.mark.parametrize("option", ["orientation", "reciprocity", "decimal"])

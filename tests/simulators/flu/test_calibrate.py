@@ -115,6 +115,7 @@ def test_susceptibilities_come_back_relative_to_the_largest(tmp_path):
     assert fit.susceptibility_errors[0] == 0 and (fit.susceptibility_errors[1:] > 0.01).all()
 
 
+@pytest.mark.slow
 def test_susceptibilities_of_forty_groups(tmp_path):
     true = np.random.default_rng(0).uniform(0.4, 1.0, 40)
     true /= true.max()
@@ -133,7 +134,7 @@ def weekly(tmp_path, counts, names, first=1):
     return str(path)
 
 
-@pytest.mark.parametrize("by_group", [True, False])
+@pytest.mark.parametrize("by_group", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_weekly_counts_of_a_known_r0_give_it_back(tmp_path, by_group):
     true = ode(3, columns=COLUMNS, r0=1.7, days=140, initial_infected=2 * 0.001 * country(3).persons)
     course = true.season_ode.course((0.4 * TODAY)[:, None], "C")

@@ -179,7 +179,8 @@ def test_a_country_with_few_infected_has_some_in_its_town_and_one_with_none_has_
     [
         ({"schools": [1, 2]}, r"schools=\[1, 2\] must be the file of a table"),
         ({"schools": "nowhere.csv"}, "nowhere.csv: No such file"),
-        ({"persons_by_age": [1.0, 2.0]}, "persons_by_age must be 95 finite numbers"),
+        ({"persons_by_age": [1.0, 2.0]}, "persons_by_age must be 95 numbers"),
+        ({"persons_by_age": [1.0, -2.0, *[1.0] * 93]}, "persons_by_age of age 1 is -2; it must be a finite"),
         ({"household_sizes": "nowhere.csv"}, "nowhere.csv: No such file"),
     ],
 )

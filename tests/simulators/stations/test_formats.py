@@ -102,6 +102,7 @@ def test_a_stray_quote_names_the_row_where_it_opens(tmp_path):
         read_stations(path, **GIVEN)
 
 
+@pytest.mark.slow
 def test_a_hundred_damaged_files_are_read_or_are_one_line(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     draws = random.Random(0)
@@ -119,3 +120,32 @@ def test_a_hundred_damaged_files_are_read_or_are_one_line(tmp_path, capsys, monk
         assert (code == 2) == bool(error)
         assert error.count("\n") <= 1
     assert [one.name for one in tmp_path.iterdir()] == ["held"]
+
+
+def test_titles_and_notes_above_the_table_of_a_workbook_are_left_out(tmp_path):
+    table = pd.DataFrame([*ROWS, ("d", -103.5, 41.5, "M", 60, 5)], columns=list(COLUMNS.values()))
+    with pd.ExcelWriter(tmp_path / "a.xlsx") as book:
+        table.to_excel(book, index=False, startrow=3)
+        book.sheets["Sheet1"]["A1"] = "Stations of the network"
+        book.sheets["Sheet1"]["A2"] = "made in July"
+    stations, report = read_stations(tmp_path / "a.xlsx", **GIVEN)
+    assert stations.ids.tolist() == ["a", "b", "é"]
+    assert report.station_rows == (5, 6, 7) and report.findings[0].rows == (8,)
+
+
+def test_a_zip_of_several_tables_names_them(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as packed:
+        packed.writestr("north.csv", TEXT)
+        packed.writestr("south.csv", TEXT)
+    with pytest.raises(ValueError, match=r"a\.zip: holds 2 files \(north\.csv, south\.csv\); unpack it"):
+        read_stations(tmp_path / "a.zip", **GIVEN)
+
+
+def test_readings_that_are_impossible_in_their_unit_and_usual_in_another_are_said(tmp_path):
+    (tmp_path / "a.csv").write_text(TEXT + "d,-100,41,87.4,50,3\nf,-100,42,80.6,50,3\n")
+    _, report = read_stations(tmp_path / "a.csv", **GIVEN)
+    assert report.findings[0].reason == (
+        "temperature is impossible: not within 180..335 K ('87.4', '80.6'); they may be degF"
+    )
+    (tmp_path / "b.csv").write_text(TEXT + "d,-100,41,870,50,3\n")
+    assert "may be" not in str(read_stations(tmp_path / "b.csv", **GIVEN)[1])

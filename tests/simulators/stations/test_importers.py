@@ -232,7 +232,7 @@ def test_the_iem_export_is_read_with_its_time_zone_and_its_faults():
     assert stations.ids.tolist() == ["AAA", "CCC", "FFF", "HHH"]
     assert findings(report) == {
         ("dropped", "temperature is missing ('M', '999.9')"): (9, 16),
-        ("dropped", "temperature is impossible: not within 180..335 K"): (17,),
+        ("dropped", "temperature is impossible: not within 180..335 K ('160.00')"): (17,),
         ("dropped", "wind is missing ('-9999', '/////KT')"): (14, 18),
         ("dropped", "humidity and dew point are missing or not a number ('M')"): (11,),
         ("dropped", "dew point above temperature by more than 1 K"): (12,),
@@ -267,7 +267,9 @@ def test_the_bulk_file_of_openweathermap_is_read_plain_or_packed(tmp_path, packe
         ("dropped", "line is not a JSON object"): (11,),
         ("dropped", "country is not 'US'"): (2,),
         ("dropped", "temperature is missing ('999.9')"): (5,),
-        ("dropped", "temperature is impossible: not within 180..335 K"): (6,),
+        ("dropped", "temperature is impossible: not within 180..335 K ('27.0'); they may be degC or degF"): (
+            6,
+        ),
         ("dropped", "wind is missing ('-9999')"): (9,),
         ("dropped", "humidity is missing (an empty cell)"): (3,),
         ("clipped", "humidity above 100 % (up to 110): set to 100"): (4,),

@@ -86,7 +86,7 @@ def test_shapes_broadcast():
     [
         (lambda: points_on_sphere([0.0, 0.0], [10.0, 90.5]), r"latitude 90\.5 must be within -90\.\.90"),
         (lambda: points_on_sphere(0.0, np.nan), "latitude nan"),
-        (lambda: points_on_sphere(np.inf, 0.0), "longitudes must be finite"),
+        (lambda: points_on_sphere(np.inf, 0.0), "longitude inf must be a finite"),
         (lambda: arc_of_chord(12743.0), r"within 0\.\.12742 km"),
     ],
 )

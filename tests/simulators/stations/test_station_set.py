@@ -165,7 +165,7 @@ def test_no_stations_are_no_stations():
 cells = st.one_of(st.floats(-400, 400), st.sampled_from([np.nan, -9999.0, 999.9, np.inf, 0.0, 100.5]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), cells, cells, cells, cells, cells), min_size=1, max_size=12)
 )
@@ -182,7 +182,7 @@ def test_every_row_is_either_kept_or_dropped_for_one_reason(rows):
         assert all(1 <= row <= len(frame) for row in finding.rows)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-70, 50), st.floats(0, 100), st.floats(0, 100)), min_size=1, max_size=8),
     st.sampled_from(["K", "degC", "degF"]),

@@ -93,6 +93,7 @@ def test_equal_seeds_give_the_same_world_bit_for_bit(options):
     assert other.kernels != one.kernels
 
 
+@pytest.mark.slow
 def test_another_process_with_other_threads_draws_the_same_bits():
     code = (
         "import simulators; print(simulators.make('synthetic', seed=5, groups=3).functions.tobytes().hex())"
