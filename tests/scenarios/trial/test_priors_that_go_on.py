@@ -1,10 +1,13 @@
 """Kernels of samples that go on being learned, correlated groups, and the climate: in whole scenarios."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from studies import assert_same
 
 from scenarios import UserError, forecast, load, run
+from scenarios.running.progress import Progress
 
 TEXT = """
 name = "s"
@@ -84,3 +87,21 @@ def test_agents_know_the_climate_and_a_forecast_follows_from_python(tmp_path):
     found = forecast(study, hours=2)
     assert [one.hours for one in found.hours] == [1, 2]
     assert all(one.best.low < one.best.mean < one.best.high for one in found.hours)
+
+
+def test_reading_a_file_of_stations_is_a_stage_that_is_shown(tmp_path):
+    stages = []
+
+    class Noting(Progress):
+        @contextlib.contextmanager
+        def stage(self, text):
+            stages.append(text)
+            yield lambda detail: None
+
+    from simulators.stations import default_snapshot
+
+    data = tmp_path / "stations.csv"
+    default_snapshot().take(list(range(60))).to_dataframe().to_csv(data, index=False)
+    options = f'data = "{data}"\nquality = "off"'
+    run(scenario(tmp_path, "", rounds=2, options=options), out=tmp_path / "s.sqlite", progress=Noting())
+    assert stages[0] == f"reading {data}"
