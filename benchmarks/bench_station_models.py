@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from optimizer import GaussianProcess, learn_prior
 from simulators import make
+from simulators.stations.coast import coast_distance
 
 FAMILY = "matern-1/2"
 LEVELS = (np.arange(400) + 0.5) / 400
@@ -314,24 +315,6 @@ def joint(options):
 
 
 # Elevation and coast
-
-
-def coast_distance(lon, lat):
-    """Distance to the nearest coast of the maps' outline, km."""
-    from scipy.spatial import cKDTree
-
-    from scenarios.figures.outline import COAST, Box, outline
-    from simulators.stations.sphere import points_on_sphere
-
-    lines = outline(Box(-180.0, -90.0, 180.0, 90.0))[COAST]
-    fine = []
-    for line in lines:
-        at = np.arange(len(line))
-        steps = np.maximum(1, np.ceil(np.abs(np.diff(line, axis=0)).max(axis=1) / 0.05)).astype(int)
-        where = np.concatenate([i + np.arange(n) / n for i, n in enumerate(steps)] + [at[-1:]])
-        fine.append(np.column_stack([np.interp(where, at, line[:, k]) for k in range(2)]))
-    points = np.concatenate(fine)
-    return cKDTree(points_on_sphere(*points.T)).query(points_on_sphere(lon, lat))[0]
 
 
 def features(options):

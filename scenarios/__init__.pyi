@@ -3,6 +3,8 @@ from .declaration.catalogue import names as names
 from .declaration.schema import Scenario as Scenario
 from .errors import UserError as UserError
 from .questions.evaluate import evaluate as evaluate
+from .questions.forecast import Forecast as Forecast
+from .questions.forecast import forecast as forecast
 from .questions.frontier import frontier as frontier
 from .questions.question import Question as Question
 from .questions.what_if import what_if as what_if

@@ -24,6 +24,9 @@ WEIGHTED_SUM, TOTAL = "weighted-sum", "total"
 OPTION = {"cvar": "level", "count": "threshold"}
 """What the number after an objective's name is, as in `cvar:0.5`."""
 
+NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+"""A number as people type it."""
+
 Function = Callable[..., Any]
 
 

@@ -83,6 +83,8 @@ def _errors(axes: Axes, x: Values, y: Values) -> None:
         (at[1], limits[1], at[0][0], "v^", False),
     ):
         for sign, beyond, end in zip(signs, (values[1] < low, values[2] > high), (low, high), strict=True):
+            if not beyond.any():
+                continue
             here = np.full(int(beyond.sum()), end)
             place = (here, other[beyond]) if across else (other[beyond], here)
             axes.plot(*place, sign, color=_PALE, markersize=5, clip_on=False, zorder=1)

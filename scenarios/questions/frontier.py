@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 import bridges
 from optimizer.acquisition.search import Search
 from optimizer.agents.gp_agent import GPAgent
-from optimizer.agents.recommending import best_predicted, objective_interval
+from optimizer.agents.recommending import best_predicted, keeping_limits, objective_interval
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.scalarised import Scale, chebyshev, nondominated, signed
@@ -35,6 +35,7 @@ from scenarios.questions.framing import Framed, framed, of_study
 from scenarios.questions.question import Question
 from scenarios.questions.what_if import believer
 from scenarios.study.evidence import evidence
+from scenarios.study.facts import Facts
 from scenarios.study.levers import Entry, policy_in_words
 from scenarios.study.study import Study
 
@@ -194,15 +195,9 @@ def traced(
     tried = agent.belief.history.tried()[0]
     tried = tried[search.space.contains(tried)]
     if search.limits is not None:
-        known = np.concatenate([ends, tried])
-        keeps = search.limits.probability(known)
+        keeps = search.limits.probability(np.concatenate([ends, tried]))
         if keeps.max() < question.probability - SLACK:
-            nearest = facts.named(agent.space.resolve(known[[keeps.argmax()]])[0].tolist())
-            chance = f"{question.probability:g}: the nearest, {policy_in_words(nearest)}, does with"
-            raise UserError(
-                f"{study.path}: no policy is known to keep the limits with probability {chance} "
-                f"{keeps.max():.2g}"
-            )
+            raise UserError(f"{study.path}: {_unreached(agent, search, question, facts, tried)}")
     values = signed_means(agent, compositions, ends)
     low, high = values.min(axis=0), values.max(axis=0)
     span = spans(low, high)
@@ -256,6 +251,17 @@ def traced(
         [bound.environment.sense for bound in bounds],
         made,
         [line for name in between if (line := by_size(name, facts.group_units, facts.persons, facts.groups))],
+    )
+
+
+def _unreached(agent: GPAgent, search: Search, question: Question, facts: Facts, tried: Any) -> str:
+    """That no policy keeps the limits, and which comes nearest: the answer of a what-if."""
+    assert search.limits is not None
+    nearest = np.asarray([keeping_limits(search, tried, search.model.predict(tried).mean, False)])
+    named = facts.named(agent.space.resolve(nearest)[0].tolist())
+    return (
+        f"no policy is known to keep the limits with probability {question.probability:g}: the nearest by "
+        f"its prediction, {policy_in_words(named)}, does with {search.limits.probability(nearest)[0]:.3g}"
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import bridges
 from policyloop.messages import did_you_mean, unknown_name
+from scenarios.declaration.asked import NUMBER
 from scenarios.errors import UserError
 from scenarios.results.statistics import typical_advice
 from scenarios.study.levers import read_levers
@@ -15,7 +16,6 @@ from scenarios.study.study import Study
 from simulators import Environment
 
 CURRENT = "current"
-NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
 
 def policy_of(text: str, environment: Environment) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bridges.reframed import Reweighing
 from policyloop.messages import unknown_name
-from scenarios.declaration.asked import TOTAL, function, in_members, number
+from scenarios.declaration.asked import NUMBER, TOTAL, function, in_members, number
 from scenarios.errors import UserError
 from scenarios.study.facts import Facts
 from simulators.contract.levers import OneOf, Whole
@@ -155,6 +155,8 @@ def limits(texts: Sequence[str], groups: Sequence[str], total: Mapping[str, floa
                 f"limit {text!r}: accepted: GROUP <= NUMBER, or >=, such as '{groups[-1]} <= 0.02'"
             )
         value, sign, bound = match.groups()
+        if re.fullmatch(NUMBER, value) and value not in groups:
+            raise UserError(f"limit {text!r}: the number comes last, such as '{groups[-1]} <= {value}'")
         end = number(f"limit {text!r}", bound)
         ends = {"at_most" if sign == "<=" else "at_least": end}
         for weights in _weights(text, value, groups, total):

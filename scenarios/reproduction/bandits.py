@@ -64,10 +64,12 @@ def plan(name: str, settings: Settings) -> Scenario:
     )
     if name != "weather":
         return found
-    # The published figures are of all stations, also of those that the quality control leaves out.
+    # The published figures are of all stations, also of those that the quality control leaves out, and of
+    # kernels that are frozen.
     options = {**found.environment.options, "quality": "off"}
     environment = found.environment.model_copy(update={"options": options})
-    return found.model_copy(update={"environment": environment})
+    prior = found.prior.model_copy(update={"goes_on": False})
+    return found.model_copy(update={"environment": environment, "prior": prior})
 
 
 def run_panel(name: str, settings: Settings, path: Path, *, jobs: int, progress: Progress) -> Study:

@@ -2,8 +2,8 @@
 
 A sixth of the stations of a morning report no wind at all, which no normal distribution has. The wind is
 taken for a latent one, of which only what is above 0 blows (Tobin 1958). A Gaussian process is told winds
-that blow as they are; of a calm it is told the mean of the normal's part below 0, with the variance of that part as
-noise. What it predicts below 0 is calm: compositions count a wind below 0 as 0.
+that blow as they are; of a calm it is told the mean of the normal's part below 0, with the variance of that
+part as noise. What it predicts below 0 is calm: compositions count a wind below 0 as 0.
 """
 
 from __future__ import annotations

@@ -142,6 +142,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_is_one_line_and_leaves_whole_files_alone(study, tmp_path, name):
     arguments = [study if word == "STUDY" else word for word in COMMANDS[name]]
@@ -172,7 +173,16 @@ def whole(path):
             assert path.name.endswith("lock"), path
 
 
-@pytest.mark.parametrize("words", ["list", "show STUDY", "compare STUDY", "compare STUDY --format csv"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "show STUDY",
+        *[
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in ("list", "compare STUDY", "compare STUDY --format csv")
+        ],
+    ],
+)
 def test_a_full_disk_below_standard_output_is_one_line(study, words):
     command = [sys.executable, "-m", "policyloop", *words.replace("STUDY", str(study)).split()]
     with open("/dev/full", "w") as full:

@@ -71,6 +71,7 @@ def test_limits_are_read_for_groups_of_any_name(shared):
         (("--limit", "71+ <= 2"), "'71+'"),
         (("--limit", "70+ < 2"), "GROUP <= NUMBER"),
         (("--limit", "70+ <= nan"), "no finite number"),
+        (("--limit", "0.03 >= 70+"), "the number comes last"),
         (("--limit", "70+ <= 1", "--limit", "70+ >= 2"), "cannot both be kept"),
         (("--limit", "gone.py:g <= 2"), "gone.py"),
         (("--limit-probability", "1"), "above 0 and below 1"),
@@ -103,7 +104,7 @@ def test_a_frontier_that_no_policy_reaches_says_which_comes_nearest_before_it_is
         "frontier", shared, "--between", "total", "--and", "70+", "--limit", "total <= -5", "--quiet"
     )
     assert code == 2 and not out and error.count("\n") == 1
-    assert "the nearest, x " in error and ", y " in error and "does with" in error
+    assert "the nearest by its prediction, x " in error and ", y " in error and "does with" in error
 
 
 def test_where_no_policy_keeps_a_limit_one_line_says_which_comes_nearest_and_how_near(shared, policyloop):
