@@ -9,7 +9,6 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from policyloop.messages import on_one_line
@@ -79,6 +78,8 @@ def check(
 
 def compared_by_size(target: str, environment: Environment) -> list[str]:
     """Where a scenario's objectives compare groups of different sizes by what all persons have."""
+    import numpy as np
+
     from scenarios.declaration.catalogue import load
     from scenarios.declaration.rates import by_size
 
@@ -93,6 +94,8 @@ def compared_by_size(target: str, environment: Environment) -> list[str]:
 
 def misses(environment: Environment) -> list[str]:
     """Which data a fitted simulator misses by more than `MISSED` of them, beyond what chance explains."""
+    import numpy as np
+
     fit: Any = getattr(environment, "fit", None)
     observed, expected = (np.asarray(getattr(fit, name, ())) for name in ("observed", "expected"))
     if not len(observed) or observed.shape != expected.shape or not getattr(fit, "misfit", 0.0) > 1:

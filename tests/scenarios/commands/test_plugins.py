@@ -160,7 +160,7 @@ def test_a_scenario_names_files_seen_from_its_own_folder(tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("agents", "environment", "message"),
     [
-        ('["random"]', "ponds.py:Lake", "p.toml: environment: .*ponds.py has no 'Lake'; it has Pond, Always"),
+        ('["random"]', "ponds.py:Lake", "p.toml: environment: .*ponds.py has no 'Lake'; it has Pond"),
         ('["random"]', "lakes.py:Lake", "p.toml: environment: .*there is no file .*lakes.py"),
         ('["random"]', "lakes.py", "p.toml: environment.name: unknown environment 'lakes.py'"),
         ('["ponds.py:Never"]', "ponds.py:Pond", r"p.toml: agents\[0\] .*has no 'Never'"),
