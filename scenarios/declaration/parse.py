@@ -21,6 +21,7 @@ from scenarios.declaration.schema import (
     Scenario,
 )
 from scenarios.declaration.table import NotStorable
+from scenarios.declaration.weights_file import read_weights
 from scenarios.errors import UserError
 from simulators.contract.targets import absolute, is_target
 
@@ -45,7 +46,8 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     So a study can be resumed from anywhere. A relative path begins at the scenario's file, `source`. Paths
     are targets (`file.py:Class`), in the names of the environment, of agents, of their acquisitions and of
     the kernel family, and among the environment's options, its option `folder`, the tables of people's
-    data that its options name (`FILES`), and what `READERS` read.
+    data that its options name (`FILES`), and what `READERS` read. Weights in a file are read here: the study
+    holds them.
     """
     folder = Path(source).parent
     found = dict(data)
@@ -71,6 +73,8 @@ def placed(data: Mapping[str, Any], source: str) -> dict[str, Any]:
         found["objective"] = _placed(data["objective"], folder)
     if isinstance(data.get("continue_from"), str) and data["continue_from"]:
         found["continue_from"] = str((folder / data["continue_from"]).resolve())
+    if isinstance(data.get("weights"), str):
+        found["weights"] = read_weights(folder / data["weights"])
     if isinstance(data.get("limits"), list):
         found["limits"] = [_placed(entry, folder) for entry in data["limits"]]
     return found

@@ -279,7 +279,8 @@ class Scenario(Table):
         Two or three, in place of one: "total" (the environment's objective), a group, or one of those above
         but code. Agents explore the frontier between them.
     weights : table, default {}
-        Weights of groups in the weighted sum, in place of the environment's.
+        Weights of groups in the weighted sum, in place of the environment's; or the path of a CSV or workbook
+        with a group and its weight in each row.
     limits : list of LimitSpec
         What a policy's noise-free outcomes must keep.
     limit_probability : float, default 0.95
@@ -311,7 +312,8 @@ class Scenario(Table):
         default_factory=list, description="a list of two or three different objectives by name"
     )
     weights: dict[str, Weight] = Field(
-        default_factory=dict, description="a table of finite numbers, 0 or more, by group"
+        default_factory=dict,
+        description="a table of finite numbers, 0 or more, by group, or a file of them",
     )
     limits: list[LimitSpec] = Field(
         default_factory=list, description="[[limits]] tables, their numbers finite"

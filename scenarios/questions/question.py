@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bridges.reframed import Reweighing
 from policyloop.messages import unknown_name
 from scenarios.declaration.asked import NUMBER, TOTAL, function, in_members, number
+from scenarios.declaration.weights_file import is_weights_file, read_weights
 from scenarios.errors import UserError
 from scenarios.study.facts import Facts
 from simulators.contract.levers import OneOf, Whole
@@ -34,7 +36,8 @@ class Question:
     Attributes
     ----------
     weights : sequence of str
-        `GROUP*2` multiplies today's weight, `GROUP=2` sets it.
+        `GROUP*2` multiplies today's weight, `GROUP=2` sets it; a file (CSV or workbook) of groups and weights
+        sets those that it names.
     objective : str
         "weighted-sum", "worst-group", "worst-rate", "group-gap", "cvar:LEVEL", "count:THRESHOLD", or
         FILE.py:g, a function
@@ -87,23 +90,36 @@ class Question:
 
 
 def reweighing(texts: Sequence[str], groups: Sequence[str]) -> Reweighing:
-    """What `--weights` says: each text has one or more of `GROUP*2` and `GROUP=2`, parted by commas."""
+    """What `--weights` says: `GROUP*2` and `GROUP=2`, one or more, parted by commas, or a file's name."""
     factors, fixed = np.ones(len(groups)), np.full(len(groups), np.nan)
     seen: set[str] = set()
     for given in texts:
-        for part in _parts(given):
+        of_file = read_weights(given) if is_weights_file(given) else {}
+        for name, value in of_file.items():
+            named = [one for each in in_members({name: 1.0}, groups) for one in each]
+            if unknown := [one for one in named if one not in groups]:
+                raise UserError(f"{given}: {unknown_name('group', unknown[0], groups)}")
+            _weigh(fixed, named, value, groups, seen)
+        for part in _parts(given) if not of_file else ():
             named, sign, text = _change(part, groups)
             value = number(f"weights {part!r}", text)
             if not 0 <= value <= HEAVIEST:
                 raise UserError(
                     f"weights {part!r}: {value:g}; accepted: no negative number, and none above {HEAVIEST:g}"
                 )
-            for name in named:
-                if name in seen:
-                    raise UserError(f"weights: {name} is named twice")
-                seen.add(name)
-                (factors if sign == "*" else fixed)[list(groups).index(name)] = value
+            _weigh(factors if sign == "*" else fixed, named, value, groups, seen)
     return Reweighing(factors, fixed)
+
+
+def _weigh(
+    row: NDArray[np.float64], named: Sequence[str], value: float, groups: Sequence[str], seen: set[str]
+) -> None:
+    """Put a value in the places of groups that were not named before."""
+    for name in named:
+        if name in seen:
+            raise UserError(f"weights: {name} is named twice")
+        seen.add(name)
+        row[list(groups).index(name)] = value
 
 
 def _parts(text: str) -> list[str]:

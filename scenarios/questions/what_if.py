@@ -29,7 +29,7 @@ from scenarios.trial.building import GROUPS
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEARNING_SECONDS = 2e-8
+LEARNING_SECONDS = 1e-9
 """Of learning kernels anew: so many a group and cubed number of observations, up to `own_rounds.MOST`."""
 
 
