@@ -34,8 +34,8 @@ Weights = Annotated[
     list[str] | None,
     typer.Option(
         metavar="GROUP*N",
-        help="Other weights of the weighted sum: 70+*10 multiplies today's, 70+=10 sets it, a CSV or workbook "
-        "with a group and its weight in each row sets those it names; repeatable.",
+        help="Other weights of the weighted sum: 70+*10 multiplies today's, 70+=10 sets it, a CSV or "
+        "workbook with a group and its weight in each row sets those it names; repeatable.",
     ),
 ]
 LimitsAsked = Annotated[
