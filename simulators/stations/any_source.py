@@ -244,7 +244,10 @@ def _layout(
         return columns, units
     known = known_layout(header)
     if known is None:
-        raise ValueError(f"{where}: unknown header ({quoted(header)}); name its columns and their units")
+        raise ValueError(
+            f"{where}: unknown header ({quoted(header)}); name its columns and their units: columns "
+            "temperature=HEADING, humidity=.., wind=.., lat=.., lon=.., units temperature=degC, .."
+        )
     return known[0], {**known[1], **units}
 
 
