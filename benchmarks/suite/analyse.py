@@ -121,7 +121,8 @@ def multiple(found):
 def seconds_ratio(frame, agent, reference):
     """The median over pairs of how many times the reference's seconds a round an agent takes."""
     wide = frame.pivot(index=["problem", "trial"], columns="agent", values="seconds_a_round")
-    return (wide[agent] / wide[reference]).median()
+    ratios = (wide[agent] / wide[reference]).dropna()
+    return ratios.median() if len(ratios) else np.nan
 
 
 def report(frame, reference):

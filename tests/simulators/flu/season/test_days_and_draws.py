@@ -115,7 +115,7 @@ def test_who_is_vaccinated_is_drawn_apart_from_whom_the_vaccine_protects_and_who
     model = FluModel(town, **options)
     model.run_model()
     persons = model.persons()
-    seeds = persons["exposed_day"].eq(0).fillna(False).to_numpy()
+    seeds = persons["exposed_day"].eq(0).fillna(False).to_numpy(dtype=bool)
     given = persons["vaccinated"].to_numpy()
     n = seeds.sum()
     assert given[seeds].mean() == pytest.approx(0.4, abs=4 * np.sqrt(0.24 / n))
