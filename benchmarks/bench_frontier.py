@@ -25,12 +25,12 @@ from time import perf_counter
 
 import numpy as np
 from scipy import stats
-from scipy.optimize import Bounds
 from threadpoolctl import threadpool_limits
 
 import bridges
 import simulators
 from benchmarks.botorch_models import bounds_of, group_models, linear_constraints, seeded
+from benchmarks.formulas import Formula
 from bridges import Loop, initial_design, seed_sequence
 from bridges.feedback import composition, search_space
 from bridges.reframed import ReframedEnvironment
@@ -41,28 +41,6 @@ from scenarios.results.hypervolume import hypervolume
 
 OURS = ("d-gpucb", "d-ei", "d-ts", "gp-ucb", "ei", "random")
 PEERS = ("botorch", "botorch of objectives", "nsga-ii")
-
-
-class Formula(simulators.Environment):
-    """Groups by a formula on the unit box, to be minimised, with noise of a share of their range."""
-
-    sense, objective_unit = "minimize", ""
-
-    def __init__(self, name, formula, d, groups, noise=0.01):
-        self.name, self.formula = name, formula
-        self.groups, self.group_units = tuple(groups), ("",) * len(groups)
-        labels = tuple(f"x{i + 1}" for i in range(d))
-        self.policy_space = simulators.PolicySpace(labels, ("",) * d, bounds=Bounds(np.zeros(d), np.ones(d)))
-        sampled = formula(np.random.default_rng(0).random((2000, d)))
-        self.noise = noise * np.ptp(sampled, axis=0)
-
-    def expected(self, policies):
-        return self.formula(np.asarray(policies, dtype=float))
-
-    def step(self, policy):
-        x = self.policy_space.check(policy)
-        values = self.expected(x[None])[0] + self.rng.normal(0, 1, len(self.groups)) * self.noise
-        return simulators.Outcomes(values, self.noise**2)
 
 
 def dtlz2(X):
@@ -93,10 +71,11 @@ def problem(name):
         inner = simulators.make("flu-ode", intervention="vaccination")
         compositions = [None, WorstGroup("minimize")]
     elif name == "dtlz2":
-        inner = Formula(name, dtlz2, 5, ("f1", "f2"))
+        inner = Formula(name, dtlz2, np.zeros(5), np.ones(5), ("f1", "f2"), spread=np.ptp)
         compositions = [OneGroup("minimize", j) for j in range(2)]
     else:
-        inner = Formula(name, vehicle, 5, ("mass", "acceleration", "intrusion"))
+        groups = ("mass", "acceleration", "intrusion")
+        inner = Formula(name, vehicle, np.zeros(5), np.ones(5), groups, spread=np.ptp)
         compositions = [OneGroup("minimize", j) for j in range(3)]
     each = [ReframedEnvironment(inner, objective=one) for one in compositions]
     return ReframedEnvironment(inner, objective=compositions[0], objectives=each)

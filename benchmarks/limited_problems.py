@@ -1,38 +1,14 @@
 """Six problems with limits on outcomes: four by formulas, whose noise is 1 % of a spread of each group."""
 
 import numpy as np
-from scipy.optimize import Bounds
 from scipy.special import ndtr
 
 import simulators
+from benchmarks.formulas import Formula
 from bridges.reframed import ReframedEnvironment, Reweighing
 from simulators.contract.outcome_limit import Limit
 
 PROBLEMS = ("flu", "flu-abm", "gramacy", "townsend", "beam", "inventory")
-
-
-class Formula(simulators.Environment):
-    """Groups by a formula, whose sum is to be minimised."""
-
-    sense, objective_unit = "minimize", ""
-
-    def __init__(self, name, formula, low, high, noise=0.01):
-        self.name, self.formula = name, formula
-        low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-        labels = tuple(f"x{i + 1}" for i in range(len(low)))
-        self.policy_space = simulators.PolicySpace(labels, ("",) * len(low), bounds=Bounds(low, high))
-        sampled = formula(low + (high - low) * np.random.default_rng(0).random((2000, len(low))))
-        self.groups = tuple(f"g{j + 1}" for j in range(sampled.shape[1]))
-        self.group_units = ("",) * len(self.groups)
-        self.noise = noise * sampled.std(axis=0)
-
-    def expected(self, policies):
-        return self.formula(np.asarray(policies, dtype=float))
-
-    def step(self, policy):
-        x = self.policy_space.check(policy)
-        values = self.expected(x[None])[0] + self.rng.normal(0, 1, len(self.groups)) * self.noise
-        return simulators.Outcomes(values, self.noise**2)
 
 
 def weighed(name, formula, low, high, costs, limits):

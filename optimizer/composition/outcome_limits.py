@@ -107,17 +107,18 @@ class OutcomeLimits:
         rows = np.eye(K, K + objectives, k=objectives)
         ranges = None
         if self.ranges is not None:
-            of_limits = np.array([self._range_of(k) for k in range(K)]).reshape(K, 2)
-            ranges = np.concatenate([np.full((objectives, 2), (-np.inf, np.inf)), of_limits])
+            ranges = np.concatenate([np.full((objectives, 2), (-np.inf, np.inf)), self._value_ranges])
         return OutcomeLimits(rows, self.low, self.high, names=self.names, ranges=ranges)
 
-    def _range_of(self, k: int) -> tuple[float, float]:
-        """What the value of limit k cannot lie below or above, by the ranges of its groups."""
-        if self.ranges is None or self.functions[k] is not None:
-            return -np.inf, np.inf
-        inside = np.flatnonzero(self.A[k])
-        ends = np.sort(self.A[k, inside, None] * self.ranges[inside], axis=1).sum(axis=0)
-        return float(ends[0]), float(ends[1])
+    @cached_property
+    def _value_ranges(self) -> Array:
+        """What the value of each limit cannot lie below or above (K, 2), by the ranges of its groups."""
+        found = np.tile([-np.inf, np.inf], (len(self), 1))
+        for k, row in enumerate(self.A):
+            if self.ranges is not None and self.functions[k] is None:
+                inside = np.flatnonzero(row)
+                found[k] = np.sort(row[inside, None] * self.ranges[inside], axis=1).sum(axis=0)
+        return found
 
     def of_groups(self, which: Sequence[int]) -> "OutcomeLimits":
         """The same linear limits for whoever is told of these groups alone: all that are limited."""
@@ -189,7 +190,7 @@ class OutcomeLimits:
 
     def _exact(self, means: Array, variances: Array) -> Chance:
         m, s = means @ self.A.T, np.sqrt(variances @ (self.A**2).T)
-        lowest, highest = np.array([self._range_of(k) for k in range(len(self))]).reshape(-1, 2).T
+        lowest, highest = self._value_ranges.T
         # Ends beyond the range are the range's own; where nothing of a limit lies within, it has no width.
         low, high = np.clip(self.low, lowest, highest), np.clip(self.high, lowest, highest)
         log, in_m, in_s = log_interval(low, high, m, s)

@@ -11,6 +11,7 @@ from bridges import current_policy
 from optimizer.acquisition.improvement import ExpectedImprovement
 from optimizer.acquisition.search import posterior_means
 from optimizer.agents.gp_agent import GPAgent
+from optimizer.agents.recommending import SLACK
 from optimizer.arrays import Policies
 from optimizer.composition.linear import Composition
 from optimizer.composition.propagation import Sampled
@@ -139,7 +140,7 @@ def answered(
     today = current_policy(bound.environment)
     following, gain = next_simulation(agent, best) if ahead else (None, float("nan"))
     distance, unsure = extrapolation(agent, advice.policy)
-    kept = best.probability >= question.probability - 1e-3
+    kept = best.probability >= question.probability - SLACK
     answer = Answer(
         question=question.words,
         world=found.world,

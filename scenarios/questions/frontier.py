@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 import bridges
 from optimizer.acquisition.search import Search
 from optimizer.agents.gp_agent import GPAgent
-from optimizer.agents.recommending import best_predicted, keeping_limits, objective_interval
+from optimizer.agents.recommending import SLACK, best_predicted, keeping_limits, objective_interval
 from optimizer.composition.general import GeneralComposition
 from optimizer.composition.linear import BaseComposition, Composition
 from optimizer.composition.scalarised import Scale, chebyshev, nondominated, signed
@@ -44,8 +44,6 @@ POINTS = 16
 ALIKE = 0.02
 """Points of the frontier nearer to each other than this, as a share of every objective's range, are one."""
 
-SLACK = 1e-3
-"""Of a probability that limits are kept, when it is compared with the one asked for."""
 ROUNDING = 1e-6
 """Ends of an objective that differ by less than this share of it are one."""
 
@@ -195,8 +193,8 @@ def traced(
     tried = agent.belief.history.tried()[0]
     tried = tried[search.space.contains(tried)]
     if search.limits is not None:
-        keeps = search.limits.probability(np.concatenate([ends, tried]))
-        if keeps.max() < question.probability - SLACK:
+        known = search.limits.probability(np.concatenate([ends, tried]))
+        if known.max() < question.probability - SLACK:
             raise UserError(f"{study.path}: {_unreached(agent, search, question, facts, tried)}")
     values = signed_means(agent, compositions, ends)
     low, high = values.min(axis=0), values.max(axis=0)
@@ -209,7 +207,8 @@ def traced(
     means = signed_means(agent, compositions, pool)
     keeps = np.ones(len(pool))
     if search.limits is not None:
-        keeps = search.limits.probability(pool)
+        between_ends = search.limits.probability(np.asarray(found[len(ends) :]))
+        keeps = np.concatenate([known[: len(ends)], between_ends, known[len(ends) :]])
         kept = keeps >= question.probability - SLACK
         pool, means, keeps, simulated = pool[kept], means[kept], keeps[kept], simulated[kept]
     # By the means of the groups first, then by the numbers told: a mean over what is uncertain, in its range.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from studies import study_of
 
 import scenarios
 import simulators
@@ -68,12 +69,11 @@ def test_what_is_said_where_groups_are_compared_by_their_sizes():
 
 @pytest.fixture(scope="module")
 def flu(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("flu")
-    (folder / "s.toml").write_text(
+    return study_of(
+        tmp_path_factory.mktemp("flu"),
         'name = "s"\nobjective = "worst-group"\nrounds = 12\ntrials = 1\nseed = 3\nagents = ["d-ei"]\n'
-        '[environment]\nname = "flu-ode"\noptions = { days = 100 }\n[prior]\nsamples = 0\n'
+        '[environment]\nname = "flu-ode"\noptions = { days = 100 }\n[prior]\nsamples = 0\n',
     )
-    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
 
 
 def test_a_study_is_asked_for_the_worst_rate_and_told_what_its_own_objective_compares(flu):

@@ -20,13 +20,19 @@ from scenarios.study.study import Study
 ROOT = Path(__file__).parents[3]
 
 
+def study_of(folder: Path, text: str) -> Study:
+    """The finished study of a scenario's text, in a folder."""
+    (folder / "s.toml").write_text(text)
+    return run(load(folder / "s.toml"), out=folder / "s.sqlite")
+
+
 def valley_study(folder, rounds, options="{}"):
     """The finished study of two agents without a model on two trials of the environment `valley`."""
-    (folder / "s.toml").write_text(
+    return study_of(
+        folder,
         f'name = "s"\nrounds = {rounds}\ntrials = 2\nagents = ["random", "uniform"]\n[environment]\n'
-        f'name = "valley"\noptions = {options}\n[prior]\nsamples = 0\n'
+        f'name = "valley"\noptions = {options}\n[prior]\nsamples = 0\n',
     )
-    return run(load(folder / "s.toml"), out=folder / "s.sqlite")
 
 
 # Rounds of a flu model, with the agents that learn: what a real study is made of, but small.

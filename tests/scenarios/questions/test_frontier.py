@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF
+from studies import study_of
 
 import scenarios
 from optimizer import Composition, DecomposedGP, GeneralComposition
@@ -19,12 +20,11 @@ from scenarios.questions.frontier import knee, nondominated, simplex
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """One trial of d-ei on two groups (x - 0.2)^2 + 1 and (x - 0.8)^2 + 1."""
-    folder = tmp_path_factory.mktemp("frontier")
-    (folder / "s.toml").write_text(
+    return study_of(
+        tmp_path_factory.mktemp("frontier"),
         'name = "s"\nrounds = 14\ntrials = 1\nseed = 4\nagents = ["d-ei"]\n[environment]\nname = "valley"\n'
-        "[prior]\nsamples = 0\n"
+        "[prior]\nsamples = 0\n",
     )
-    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
 
 
 def test_rows_that_others_reach_and_exceed_are_dominated():

@@ -7,6 +7,7 @@ import pytest
 from pages import Page
 from scipy import stats
 from shares import Shares
+from studies import study_of
 
 import scenarios
 import simulators
@@ -47,22 +48,20 @@ class Noisy(Shares):
 def noisy(tmp_path_factory):
     """Three trials of 9 rounds, with 6 held-out seeds each."""
     simulators.register("j-noisy", Noisy)
-    folder = tmp_path_factory.mktemp("noisy")
-    (folder / "s.toml").write_text(
+    return study_of(
+        tmp_path_factory.mktemp("noisy"),
         'name = "s"\nrounds = 9\ntrials = 3\nheld_out = 6\nagents = ["d-ei", "current"]\n'
-        '[environment]\nname = "j-noisy"\n[prior]\nsamples = 0\n'
+        '[environment]\nname = "j-noisy"\n[prior]\nsamples = 0\n',
     )
-    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
 
 
 @pytest.fixture(scope="module")
 def exact(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("exact")
-    (folder / "s.toml").write_text(
+    return study_of(
+        tmp_path_factory.mktemp("exact"),
         'name = "s"\nrounds = 12\ntrials = 1\nseed = 3\nagents = ["d-gpucb", "current"]\n'
-        '[environment]\nname = "flu-ode"\noptions = { days = 200 }\n[prior]\nsamples = 0\n'
+        '[environment]\nname = "flu-ode"\noptions = { days = 200 }\n[prior]\nsamples = 0\n',
     )
-    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
 
 
 def students(values):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pages import Page, check_sound
+from studies import study_of
 
 import bridges
 import scenarios
@@ -13,12 +14,11 @@ from scenarios.reporting.simulating import CHOSEN, NOTHING, TODAY, simulate
 
 @pytest.fixture(scope="module")
 def flu(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("flu")
-    (folder / "s.toml").write_text(
+    return study_of(
+        tmp_path_factory.mktemp("flu"),
         'name = "s"\nrounds = 12\ntrials = 1\nseed = 5\nagents = ["d-gpucb"]\n[environment]\n'
-        'name = "flu-ode"\noptions = { days = 100 }\n[prior]\nsamples = 0\n'
+        'name = "flu-ode"\noptions = { days = 100 }\n[prior]\nsamples = 0\n',
     )
-    return scenarios.run(scenarios.load(folder / "s.toml"), out=folder / "s.sqlite")
 
 
 @pytest.fixture(scope="module")
